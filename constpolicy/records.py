@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from types import MappingProxyType
 
 
 class Action(str, Enum):
@@ -164,7 +163,7 @@ class Candidate:
     phase: Phase = Phase.GLOBAL_OPTIMIZATION
     affinity: str | None = None
     location: str | None = None  # "file:line:column" in the input, when known
-    refusals: Mapping[Action, str] = field(default_factory=lambda: MappingProxyType({}))
+    refusals: Mapping[Action, str] = field(default_factory=dict)
     share: ShareOffer | None = None
     work_bytes: int = 0  # bytes moved by computing the expression once: all operands read plus results written
 
