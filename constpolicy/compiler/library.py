@@ -1,0 +1,57 @@
+"""Typed access to the parts of IREE's stable C API that its Python bindings leave out.
+
+Importing this module loads the compiler library; only the process that compiles does so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+from iree.compiler.api import ctypes_dl as api
+
+_library = api._dylib
+
+
+def _declare(name: str, *arguments: type, result: type | None = None) -> None:
+    function = getattr(_library, name)
+    function.argtypes, function.restype = list(arguments), result
+
+
+_declare("ireeCompilerInvocationSetCompileFromPhase", ctypes.c_void_p, ctypes.c_char_p)
+_declare("ireeCompilerInvocationSetCompileToPhase", ctypes.c_void_p, ctypes.c_char_p)
+_declare("ireeCompilerInvocationSetDumpCompilationPhasesTo", ctypes.c_void_p, ctypes.c_char_p)
+_declare("ireeCompilerInvocationSetVerifyIR", ctypes.c_void_p, ctypes.c_bool)
+_declare(
+    "ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, ctypes.c_void_p, result=ctypes.c_void_p
+)
+
+
+def set_up_command_line(program: str, flags: Sequence[str]) -> None:
+    """Parses the process-wide flags, which every later session inherits; at most once per process.
+
+    A flag that LLVM does not accept ends the process with exit code 1, after LLVM's own message.
+    """
+    words = [word.encode() for word in (program, *flags)]
+    _library.ireeCompilerSetupGlobalCL(len(words), (ctypes.c_char_p * len(words))(*words), b"constpolicy", False)
+
+
+def set_phases(invocation: api.Invocation, start: str, end: str) -> None:
+    """Makes the invocation's pipeline run the phases after `start`, up to and including `end`."""
+    _library.ireeCompilerInvocationSetCompileFromPhase(invocation._inv_p, start.encode())
+    _library.ireeCompilerInvocationSetCompileToPhase(invocation._inv_p, end.encode())
+
+
+def dump_phases_to(invocation: api.Invocation, folder: str) -> None:
+    """Makes the invocation write the IR after each phase into the folder."""
+    _library.ireeCompilerInvocationSetDumpCompilationPhasesTo(invocation._inv_p, folder.encode())
+
+
+def verify_ir(invocation: api.Invocation, enabled: bool) -> None:
+    """Switches the verification of the IR between passes."""
+    _library.ireeCompilerInvocationSetVerifyIR(invocation._inv_p, enabled)
+
+
+def output_vm_c_source(invocation: api.Invocation, output: api.Output) -> None:
+    """Writes the compiled module as C source; raises ValueError if the module cannot be written so."""
+    api._handle_error(_library.ireeCompilerInvocationOutputVMCSource(invocation._inv_p, output._output_p))

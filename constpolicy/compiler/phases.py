@@ -1,0 +1,27 @@
+"""The phases of IREE's standard pipeline, in order, and where hoisting happens among them."""
+
+from __future__ import annotations
+
+PHASES = (
+    "start",
+    "input",
+    "abi",
+    "preprocessing",
+    "global-optimization",
+    "dispatch-creation",
+    "flow",
+    "stream",
+    "executable-sources",
+    "executable-configurations",
+    "executable-targets",
+    "hal",
+    "vm",
+    "end",
+)
+BEFORE_HOISTING = "preprocessing"  # the last phase that ends before const-exprs are hoisted
+HOISTING = "global-optimization"  # ends with HoistIntoGlobals and const-eval
+
+
+def before(phase: str, other: str) -> bool:
+    """Whether `phase` ends earlier than `other`."""
+    return PHASES.index(phase) < PHASES.index(other)

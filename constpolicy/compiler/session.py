@@ -1,0 +1,119 @@
+"""One compile: an MLIR context, the flags in force, and the pipeline's phases run leg by leg on one module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from iree.compiler import ir
+from iree.compiler.api import ctypes_dl as api
+
+from constpolicy.compiler import library, tool
+
+
+class CompileFailed(Exception):
+    """The compiler rejected the program and has said why on stderr."""
+
+
+class Session:
+    """An IREE compiler session with its module, which every leg changes in place.
+
+    The invocation that parsed the source stays open until the end: its console diagnostics know the source text,
+    so that errors of later legs print as iree-compile prints them.
+    """
+
+    def __init__(self, flags: Sequence[str], *, verify_ir: bool = True, on_phase: Callable[[str], None]) -> None:
+        """Sets the process-wide flags up (so: once per process). `on_phase` is told what runs next."""
+        library.set_up_command_line(str(tool.executable()), flags)
+        self._session = api.Session()
+        self._verify_ir = verify_ir
+        self._on_phase = on_phase
+        self._open: list[api.Invocation] = []
+        self.dump_phases_to: str | None = None
+        self.context: ir.Context = self._session.context
+
+    def flags(self) -> dict[str, str]:
+        """The effective values of the session flags, by name without dashes."""
+        pairs = (flag.lstrip("-").partition("=") for flag in self._session.get_flags())
+        return {name: value for name, _, value in pairs}
+
+    @contextmanager
+    def override(self, **values: str) -> Iterator[None]:
+        """Sets session flags (underscores for dashes) for the legs inside the `with`."""
+        names = {key.replace("_", "-"): value for key, value in values.items()}
+        before = self.flags()
+        self._set(names)
+        try:
+            yield
+        finally:
+            self._set({name: before[name] for name in names})
+
+    def _set(self, values: dict[str, str]) -> None:
+        self._session.set_flags(*(f"--{name}={value}" for name, value in values.items()))
+
+    def parse(self, path: str, *, start: str, end: str) -> ir.Operation:
+        """Reads the file ("-" is stdin) and runs the phases after `start` up to `end`.
+
+        Raises OSError with the compiler library's words if the file cannot be opened, CompileFailed if it does
+        not compile.
+        """
+        self._on_phase("parse")
+        try:
+            source = api.Source.open_file(self._session, path)
+        except ValueError as error:
+            raise OSError(str(error)) from None
+        invocation = self._invocation()
+        invocation.enable_console_diagnostics()
+        if not invocation.parse_source(source):
+            raise CompileFailed(path)
+        self._pipeline(invocation, start, end)
+        return invocation.export_module()
+
+    def run(self, module: ir.Operation, *, start: str, end: str) -> None:
+        """Runs the phases after `start` up to `end` on the module, in place. Raises CompileFailed."""
+        invocation = self._borrow(module)
+        self._pipeline(invocation, start, end)
+        self._close(invocation)
+
+    def run_passes(self, module: ir.Operation, pipeline: str) -> None:
+        """Runs a textual pass pipeline on the module, in place.
+
+        The text names passes on the module itself; wrapped in `builtin.module(...)` it would do nothing.
+        """
+        invocation = self._borrow(module)
+        if not invocation.execute_text_pass_pipeline(pipeline):
+            raise CompileFailed(pipeline)
+        self._close(invocation)
+
+    def finish(self, module: ir.Operation, *, start: str, end: str, write: Callable[[api.Invocation], None]) -> None:
+        """Runs the last leg and hands its invocation to `write`, which takes the output from it."""
+        invocation = self._borrow(module)
+        self._pipeline(invocation, start, end)
+        self._on_phase("output")
+        write(invocation)
+        self._close(invocation)
+
+    def _pipeline(self, invocation: api.Invocation, start: str, end: str) -> None:
+        if start == end:
+            return
+        self._on_phase(end)
+        library.set_phases(invocation, start, end)
+        if self.dump_phases_to is not None:
+            library.dump_phases_to(invocation, self.dump_phases_to)
+        if not invocation.execute():
+            raise CompileFailed(end)
+
+    def _invocation(self) -> api.Invocation:
+        invocation = self._session.invocation()
+        self._open.append(invocation)
+        library.verify_ir(invocation, self._verify_ir)
+        return invocation
+
+    def _borrow(self, module: ir.Operation) -> api.Invocation:
+        invocation = self._invocation()
+        invocation.import_module(module)
+        return invocation
+
+    def _close(self, invocation: api.Invocation) -> None:
+        self._open.remove(invocation)
+        invocation.close()
