@@ -1,0 +1,3 @@
+PACKAGE_SUFFIX: str
+VERSION: str
+REVISIONS: dict[str, str]
