@@ -1,9 +1,10 @@
 # Types for `iree.compiler.ir`, the MLIR Python bindings, checked against iree-base-compiler 3.13.
 #
-# Only what constpolicy uses. To use more: copy the signature that `member.__nb_signature__` gives in the installed
-# module (`property.fget.__nb_signature__` for properties), shorten the type names, keep each section in the order
-# below. Casts are constructor calls (`IntegerAttr(attribute)`, which raises ValueError when the attribute is another);
-# tests are `isinstance`. tests/unit/test_typings.py checks that every name declared here exists.
+# Only what constpolicy uses. To use more: copy the signature that `member.__nb_signature__` gives in the
+# installed module (`property.fget.__nb_signature__` for properties), shorten the type names, keep each section
+# in the order below. Casts are constructor calls (`IntegerAttr(attribute)`, which raises ValueError when the
+# attribute is another); tests are `isinstance`. tests/e2e/test_typings.py checks that every name declared here
+# exists.
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from types import TracebackType
@@ -49,9 +50,7 @@ class Location:
     @staticmethod
     def name(name: str, childLoc: Location | None = None, context: Context | None = None) -> NameLoc: ...
     @staticmethod
-    def callsite(
-        callee: Location, frames: Sequence[Location], context: Context | None = None
-    ) -> CallSiteLoc: ...
+    def callsite(callee: Location, frames: Sequence[Location], context: Context | None = None) -> CallSiteLoc: ...
     @staticmethod
     def fused(
         locations: Sequence[Location], metadata: Attribute | None = None, context: Context | None = None
@@ -682,9 +681,7 @@ class VectorType(ShapedType):
 
 class FunctionType(Type):
     @staticmethod
-    def get(
-        inputs: Sequence[Type], results: Sequence[Type], context: Context | None = None
-    ) -> FunctionType: ...
+    def get(inputs: Sequence[Type], results: Sequence[Type], context: Context | None = None) -> FunctionType: ...
     @property
     def inputs(self) -> list[Type]: ...
     @property

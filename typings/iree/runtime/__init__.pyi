@@ -1,8 +1,9 @@
 # Types for `iree.runtime`, checked against iree-base-runtime 3.13: only what constpolicy uses.
-# To use more: take the signature from the installed iree/runtime/_binding.pyi or its modules, and declare it here.
+# To use more: take the signature from the installed iree/runtime/_binding.pyi or its modules, and declare it
+# here.
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +37,15 @@ class HalAllocator:
     def statistics(self) -> dict[str, int]: ...
 
 class BufferUsage(int):
-    DEFAULT: BufferUsage
+    DEFAULT: ClassVar[BufferUsage]
 
 class MemoryType(int):
-    DEVICE_LOCAL: MemoryType
-    HOST_LOCAL: MemoryType
+    DEVICE_LOCAL: ClassVar[MemoryType]
+    HOST_LOCAL: ClassVar[MemoryType]
 
-class HalElementType(int):
+class HalElementType:
     @staticmethod
-    def map_to_dtype(element_type: HalElementType) -> npt.DTypeLike: ...
+    def map_to_dtype(element_type: HalElementType) -> np.dtype[Any]: ...
 
 class MappedMemory:
     def asarray(self, shape: Sequence[int], numpy_dtype_descr: object) -> npt.NDArray[Any]: ...
@@ -140,9 +141,7 @@ class BoundModule:
 class BoundModules(dict[str, BoundModule]): ...
 
 class SystemContext:
-    def __init__(
-        self, vm_modules: Sequence[VmModule] | None = None, config: Config | None = None
-    ) -> None: ...
+    def __init__(self, vm_modules: Sequence[VmModule] | None = None, config: Config | None = None) -> None: ...
     @property
     def config(self) -> Config: ...
     @property

@@ -1,15 +1,15 @@
-# Types for `iree.compiler.api.ctypes_dl`, the bindings of the stable C API, checked against iree-base-compiler 3.13.
-# Underscored names are here because the C API's phase setters are not bound: constpolicy.compiler declares them on
-# `_dylib` and passes the raw pointers. Add what you use, with its real signature.
+# Types for `iree.compiler.api.ctypes_dl`, the bindings of the stable C API, checked against
+# iree-base-compiler 3.13. Underscored names are here because the C API's phase setters are not bound:
+# constpolicy.compiler declares them on `_dylib` and passes the raw pointers. Add what you use, with its real
+# signature.
 from collections.abc import Sequence
 from ctypes import CDLL, Array, c_char, c_void_p
 from enum import IntEnum
 from types import TracebackType
 from typing import Any
 
-from typing_extensions import Buffer, Self
-
 from iree.compiler import ir
+from typing_extensions import Buffer, Self
 
 _dylib: CDLL
 
