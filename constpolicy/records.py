@@ -220,6 +220,15 @@ class Decision:
     warnings: tuple[str, ...] = ()  # actions that were asked for and impossible, each with its reason
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """What const-eval made of the candidates that were to be evaluated."""
+
+    evaluated: tuple[str, ...] = ()  # candidate ids
+    rejected: tuple[str, ...] = ()  # candidate ids: const-eval left their initializers for load time
+    seconds: float = 0.0
+
+
 class ConstPolicyError(Exception):
     """An error that the user can act on; its text names the place and what to do. The command line exits with `exit_code`."""
 

@@ -1,8 +1,8 @@
 """The compile's own process: the compiler library may end or crash it, and the caller learns where.
 
-The work runs in a fork made before the compiler library is loaded, which costs no second interpreter; where the
-platform has no fork, in a spawned interpreter. The work's result comes back through a pipe, together with the
-phases that it passed through.
+The work runs in a fork made before the compiler library is loaded, which costs no second interpreter. Both sides
+talk through pipes: the work tells its phases, asks the caller questions (what does the policy say?) and returns a
+result, all pickled.
 """
 
 from __future__ import annotations
@@ -12,23 +12,50 @@ import pickle
 import signal
 import struct
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from constpolicy.records import ConstPolicyError
 
 Result = TypeVar("Result")
-Work = Callable[[Callable[[str], None]], Result]  # called with `on_phase`
 
 
-@dataclass(frozen=True)
+class Link:
+    """The work's side of the connection to the process that started it."""
+
+    def __init__(self, requests: BinaryIO, answers: BinaryIO) -> None:
+        self._requests, self._answers = requests, answers
+
+    def phase(self, name: str) -> None:
+        """Tells what runs from now on."""
+        _send(self._requests, ("phase", name))
+
+    def ask(self, question: object) -> Any:
+        """Sends a question and waits for what the caller's `answer` makes of it."""
+        _send(self._requests, ("ask", question))
+        return _receive(self._answers)
+
+    def returns(self, result: object) -> None:
+        """Sends the result of the work."""
+        _send(self._requests, ("result", result))
+
+
+@dataclass
 class Ended(Generic[Result]):
-    """How the child ended: with a result, or in `phase` with an exit code or a signal."""
+    """How the child ended: with a result, or in `phase` with an exit code or a signal.
 
-    result: Result | None
-    exit_code: int
-    signal: int | None
-    phase: str
+    `seconds` holds the time spent in each phase, in their order.
+    """
+
+    result: Result | None = None
+    exit_code: int = 0
+    signal: int | None = None
+    phase: str = "start"
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def crash(self) -> str | None:
@@ -39,82 +66,105 @@ class Ended(Generic[Result]):
         return f"the compiler was ended {how} in phase '{self.phase}'"
 
 
-def run(work: Work[Result], on_phase: Callable[[str], None] = lambda phase: None) -> Ended[Result]:
-    """Runs the work in a child process and waits for it. SIGINT and SIGTERM end the child too, then act here."""
-    read, write = os.pipe()
+def run(
+    work: Callable[[Link], Result],
+    *,
+    answer: Callable[[object], object],
+    on_phase: Callable[[str], None] = lambda phase: None,
+) -> Ended[Result]:
+    """Runs the work in a child process, answers its questions and waits for its end.
+
+    What `answer` raises ends the child and is raised here; so do SIGINT (KeyboardInterrupt) and SIGTERM (SystemExit).
+    """
+    if not hasattr(os, "fork"):
+        raise ConstPolicyError("constpolicy needs a platform that can fork a process; this one cannot")
+    request_reader, request_writer = os.pipe()
+    answer_reader, answer_writer = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if child == 0:
-        os.close(read)
-        _be_child(work, write)
-    os.close(write)
-    with _passing_signals_to(child), os.fdopen(read, "rb") as messages:
-        result, phase = _listen(messages, on_phase)
+        os.close(request_reader)
+        os.close(answer_writer)
+        _be_child(work, os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb"))
+    os.close(request_writer)
+    os.close(answer_reader)
+    with _killed_on_exception(child), os.fdopen(request_reader, "rb") as requests:
+        with os.fdopen(answer_writer, "wb", buffering=0) as answers:
+            ended: Ended[Result] = _serve(requests, answers, answer, on_phase)
         _, status = os.waitpid(child, 0)
-    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-    code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + (killed or 0)
-    return Ended(result, code, killed, phase)
+    ended.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    ended.exit_code = 128 + ended.signal if ended.signal else os.WEXITSTATUS(status)
+    return ended
 
 
-def _be_child(work: Work[Result], channel: int) -> None:
+def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: BinaryIO) -> None:
     code = 70  # an error of ours: the traceback is on stderr
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
-        with os.fdopen(channel, "wb") as messages:
-            result = work(lambda phase: _send(messages, ("phase", phase)))
-            sys.stdout.flush()
-            _send(messages, ("result", result))
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        link = Link(requests, answers)
+        result = work(link)
+        sys.stdout.flush()
+        link.returns(result)
         code = 0
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stderr.flush()
-        os._exit(code)  # without unwinding the parent's stack or the compiler library
+        os._exit(code)  # without unwinding the caller's stack or the compiler library
 
 
-def _send(messages: BinaryIO, message: tuple[str, object]) -> None:
-    data = pickle.dumps(message)
-    messages.write(struct.pack("<Q", len(data)) + data)
-    messages.flush()
-
-
-def _listen(messages: BinaryIO, on_phase: Callable[[str], None]) -> tuple[Result | None, str]:
-    result: Result | None = None
-    phase = "start"
-    while header := messages.read(8):
-        data = messages.read(struct.unpack("<Q", header)[0])
-        try:
-            kind, content = pickle.loads(data)
-        except (EOFError, pickle.UnpicklingError):
-            break  # the child died while it wrote
+def _serve(
+    requests: BinaryIO, answers: BinaryIO, answer: Callable[[object], object], on_phase: Callable[[str], None]
+) -> Ended[Result]:
+    ended: Ended[Result] = Ended()
+    since = time.monotonic()
+    while (message := _receive(requests)) is not None:
+        kind, content = message
+        if kind == "ask":
+            _send(answers, answer(content))
+            continue
+        now = time.monotonic()
+        ended.seconds[ended.phase] = ended.seconds.get(ended.phase, 0.0) + now - since
+        since = now
         if kind == "result":
-            result = content
+            ended.result = content
         else:
-            phase = content
-            on_phase(phase)
-    return result, phase
+            ended.phase = content
+            on_phase(content)
+    return ended
 
 
-class _passing_signals_to:
-    """While open, SIGINT and SIGTERM are passed on to the child, and raise here as KeyboardInterrupt or SystemExit."""
+def _send(stream: BinaryIO, message: object) -> None:
+    data = pickle.dumps(message)
+    stream.write(struct.pack("<Q", len(data)) + data)
+    stream.flush()
 
-    def __init__(self, child: int) -> None:
-        self._child = child
-        self._previous: dict[int, object] = {}
 
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._previous[number] = signal.signal(number, self._pass_on)
+def _receive(stream: BinaryIO) -> Any:
+    """The next message, or None when the other side is gone, even if in the middle of one."""
+    header = stream.read(8)
+    if len(header) < 8:
+        return None
+    (size,) = struct.unpack("<Q", header)
+    data = stream.read(size)
+    return pickle.loads(data) if len(data) == size else None
 
-    def _pass_on(self, number: int, frame: FrameType | None) -> None:
-        os.kill(self._child, signal.SIGKILL if number == signal.SIGTERM else number)
-        os.waitpid(self._child, 0)
-        if number == signal.SIGINT:
-            raise KeyboardInterrupt
+
+@contextmanager
+def _killed_on_exception(child: int) -> Iterator[None]:
+    """Ends and reaps the child when the block raises; inside it, SIGTERM raises SystemExit."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    def __exit__(self, *exception: object) -> None:
-        for number, handler in self._previous.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+    previous = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)

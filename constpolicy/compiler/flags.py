@@ -91,9 +91,7 @@ def parse(arguments: Sequence[str]) -> CommandLine:
     return _interpret(given, driver, library, inputs)
 
 
-def _interpret(
-    given: tuple[str, ...], driver: dict[str, str], library: list[str], inputs: list[str]
-) -> CommandLine:
+def _interpret(given: tuple[str, ...], driver: dict[str, str], library: list[str], inputs: list[str]) -> CommandLine:
     def hand_over(reason: str) -> CommandLine:
         return CommandLine(given, output=driver.get("o", "-"), hand_over=reason)
 

@@ -22,9 +22,7 @@ _declare("ireeCompilerInvocationSetCompileFromPhase", ctypes.c_void_p, ctypes.c_
 _declare("ireeCompilerInvocationSetCompileToPhase", ctypes.c_void_p, ctypes.c_char_p)
 _declare("ireeCompilerInvocationSetDumpCompilationPhasesTo", ctypes.c_void_p, ctypes.c_char_p)
 _declare("ireeCompilerInvocationSetVerifyIR", ctypes.c_void_p, ctypes.c_bool)
-_declare(
-    "ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, ctypes.c_void_p, result=ctypes.c_void_p
-)
+_declare("ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, ctypes.c_void_p, result=ctypes.c_void_p)
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:

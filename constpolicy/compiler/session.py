@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from iree.compiler import ir
@@ -38,17 +38,16 @@ class Session:
         return {name: value for name, _, value in pairs}
 
     @contextmanager
-    def override(self, **values: str) -> Iterator[None]:
-        """Sets session flags (underscores for dashes) for the legs inside the `with`."""
-        names = {key.replace("_", "-"): value for key, value in values.items()}
+    def override(self, values: Mapping[str, str]) -> Iterator[None]:
+        """Sets session flags (name without dashes: value) for the legs inside the `with`."""
         before = self.flags()
-        self._set(names)
+        self._set(values)
         try:
             yield
         finally:
-            self._set({name: before[name] for name in names})
+            self._set({name: before[name] for name in values})
 
-    def _set(self, values: dict[str, str]) -> None:
+    def _set(self, values: Mapping[str, str]) -> None:
         self._session.set_flags(*(f"--{name}={value}" for name, value in values.items()))
 
     def parse(self, path: str, *, start: str, end: str) -> ir.Operation:

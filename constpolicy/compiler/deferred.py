@@ -1,0 +1,60 @@
+"""The passes that IREE runs after const-eval, put off until constpolicy's evaluation is done.
+
+They are part of GlobalOptimization and switched on by flags; while the phase runs without const-eval, the flags
+are off, and afterwards the same passes run by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from iree.compiler import ir
+
+from constpolicy.compiler.session import Session
+from constpolicy.records import ConstPolicyError
+
+_EXPORT = ("iree-parameter-export", "iree-opt-export-parameters")  # the newer name and its older alias
+_EXPORT_MINIMUM = ("iree-parameter-export-minimum-size", "iree-opt-export-parameter-minimum-size")
+_SPLAT = ("iree-parameter-splat", "iree-opt-splat-parameters")
+_IMPORT = ("iree-parameter-import", "iree-opt-import-parameters")
+_NARROWING = "iree-opt-numeric-precision-reduction"
+_NARROWING_PASSES = (
+    "iree-global-opt-infer-numeric-narrowing",
+    "iree-global-opt-optimize-numerics",
+    "iree-global-opt-cleanup-numeric-narrowing",
+)
+
+
+def switched_off(flags: Mapping[str, str]) -> dict[str, str]:
+    """The flags (name: value) that keep GlobalOptimization from running the deferred passes."""
+    off = {name: "" for name in (*_EXPORT, *_SPLAT) if flags.get(name)}
+    if flags.get(_NARROWING) == "true":
+        off[_NARROWING] = "false"
+    return off
+
+
+def imports_off(flags: Mapping[str, str]) -> dict[str, str]:
+    """The flags that keep GlobalOptimization from importing parameters a second time."""
+    return {name: "" for name in _IMPORT if flags.get(name)}
+
+
+def run(session: Session, module: ir.Operation, flags: Mapping[str, str]) -> None:
+    """Runs on the module what `flags`, the values in force before `switched_off`, ask for. Raises CompileFailed."""
+    if flags.get(_NARROWING) == "true":
+        session.run_passes(module, ",".join(_NARROWING_PASSES))
+    if path := _first(flags, _EXPORT):
+        minimum = _first(flags, _EXPORT_MINIMUM) or "0"
+        session.run_passes(module, f"iree-io-export-parameters{{path={_quoted(path)} minimum-size={minimum}}}")
+    if path := _first(flags, _SPLAT):
+        session.run_passes(module, f"iree-io-generate-splat-parameter-archive{{file={_quoted(path)}}}")
+
+
+def _first(flags: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if (value := flags.get(name))), None)
+
+
+def _quoted(path: str) -> str:
+    """The path as one value of a pass option."""
+    if '"' in path:
+        raise ConstPolicyError(f"cannot pass the parameter archive path {path} on: it holds a quotation mark")
+    return f'"{path}"' if any(c in path for c in " {},'()") else path

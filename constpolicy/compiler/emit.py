@@ -1,0 +1,31 @@
+"""Writes what the last leg produced, in the format that the command line asks for."""
+
+from __future__ import annotations
+
+from iree.compiler.api import ctypes_dl as api
+
+from constpolicy.compiler import library
+from constpolicy.compiler.flags import CommandLine
+
+
+def emit(invocation: api.Invocation, command: CommandLine, path: str) -> None:
+    """Writes bytecode, C source or IR to the path; "-" is stdout. Raises OSError with the library's words."""
+    try:
+        output = api.Output.open_file(path)
+        _write(invocation, command, output)
+    except ValueError as error:
+        raise OSError(str(error)) from None
+    output.keep()
+    output.close()
+
+
+def _write(invocation: api.Invocation, command: CommandLine, output: api.Output) -> None:
+    if command.compile_to != "end" or command.output_format == "vm-asm":
+        if command.emit_bytecode:
+            invocation.output_ir_bytecode(output, command.bytecode_version)
+        else:
+            invocation.output_ir(output)
+    elif command.output_format == "vm-c":
+        library.output_vm_c_source(invocation, output)
+    else:
+        invocation.output_vm_bytecode(output)

@@ -1,0 +1,93 @@
+"""The compile itself: parse, find, decide, rewrite, evaluate, finish. Runs in the child process.
+
+Everything happens in one compiler session and on one module, which the steps edit in place; the policy stays with
+the caller, who is asked for the flags that it sets and for its decisions.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from constpolicy.compiler.child import Link
+from constpolicy.compiler.flags import CommandLine
+from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, before
+from constpolicy.records import Action, Evaluation, Program
+
+
+@dataclass(frozen=True)
+class WantsFlags:
+    """The question for the iree-compile flags that the policy sets; the answer is a tuple of flags."""
+
+
+@dataclass(frozen=True)
+class WantsDecisions:
+    """The question what becomes of the candidates; the answer maps candidate ids to actions.
+
+    An empty answer of None ends the compile here, without an output.
+    """
+
+    program: Program
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The compile came to an end: with exit code 0, or with 1 after the compiler has said on stderr what is wrong."""
+
+    exit_code: int
+    evaluation: Evaluation = Evaluation()
+
+
+def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
+    """Compiles as the command line says, with the result written to `output`."""
+    from constpolicy.compiler.session import CompileFailed, Session
+
+    flags = (*link.ask(WantsFlags()), *command.library_flags)
+    session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
+    session.dump_phases_to = command.dump_phases_to
+    try:
+        with session.context:
+            return _steps(session, command, output, link)
+    except CompileFailed:
+        return Finished(1)
+    except OSError as error:  # in iree-compile's words, for the input as for the output
+        print(f"error opening input file: {error}", file=sys.stderr)
+        return Finished(1)
+
+
+def _steps(session: "Session", command: CommandLine, output: str, link: Link) -> Finished:  # noqa: F821
+    from iree.compiler import ir
+
+    from constpolicy.candidates.find import find, global_names
+    from constpolicy.compiler import deferred
+    from constpolicy.compiler.emit import emit
+    from constpolicy.rewrite import apply, legality
+
+    start = command.compile_from
+    module = session.parse(command.input, start=start, end=BEFORE_HOISTING if before(start, BEFORE_HOISTING) else start)
+    existing = global_names(module)
+
+    flags = session.flags()
+    const_eval = flags["iree-opt-const-eval"] == "true"
+    with session.override({"iree-opt-const-eval": "false", **deferred.switched_off(flags)}):
+        session.run(module, start=BEFORE_HOISTING, end=HOISTING)
+
+    found = find(module, existing)
+    program = legality.with_refusals(found.program, const_eval=const_eval)
+    actions: Mapping[str, Action] | None = link.ask(WantsDecisions(program))
+    if actions is None:
+        return Finished(0)
+
+    with ir.Location.unknown():
+        apply.put_back(module, found.initializers, actions)
+        evaluation = Evaluation()
+        if const_eval:
+            link.phase("const-eval")
+            with session.override({**deferred.switched_off(flags), **deferred.imports_off(flags)}):
+                evaluation = apply.evaluate_chosen(session, module, found.initializers, actions, existing)
+        deferred.run(session, module, flags)
+        session.finish(
+            module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output)
+        )
+    return Finished(0, evaluation)

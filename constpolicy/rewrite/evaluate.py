@@ -1,0 +1,124 @@
+"""The action `evaluate`: const-eval computes the chosen initializers and their globals take the values.
+
+IREE's own const-eval runs, on a second module in the same context that holds only what is to be evaluated; the
+results are attributes of the context, so that moving them to the program copies no bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from iree.compiler import ir
+
+from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING
+from constpolicy.compiler.session import Session
+from constpolicy.rewrite.globals import INITIALIZER, accessed, body, loads_in, stored_by, symbol, top_level
+from constpolicy.rewrite.inline import replace_loads
+
+_AFFINITIES = ("stream.affinity", "stream.affinity.default")  # name devices, which the second module has none of
+_CALLABLE_OBJECTS = ("flow.executable", "hal.executable")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What became of the chosen initializers."""
+
+    evaluated: tuple[str, ...]  # names of the globals that have a value now
+    rejected: tuple[str, ...]  # names of the globals whose initializers const-eval left for load time
+    seconds: float
+
+
+def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operation]) -> Evaluation:
+    """Evaluates the initializers, erases those that got values, and says which did. Raises CompileFailed."""
+    started = time.monotonic()
+    if not chosen:
+        return Evaluation((), (), 0.0)
+    _make_self_contained(module, chosen)
+    values = _values(session, _second_module(module, chosen))
+    globals_by_name = {symbol(op): op for op in top_level(module) if op.name == "util.global"}
+    evaluated: list[str] = []
+    rejected: list[str] = []
+    for initializer in chosen:
+        names = stored_by(initializer)
+        if not all(name in values for name in names):
+            rejected += names
+            continue
+        for name in names:
+            globals_by_name[name].attributes["initial_value"] = values[name]
+        initializer.erase()
+        evaluated += names
+    return Evaluation(tuple(evaluated), tuple(rejected), time.monotonic() - started)
+
+
+def _make_self_contained(module: ir.Operation, chosen: Collection[ir.Operation]) -> None:
+    """Computes in place what chosen initializers load from initializers that will not be evaluated."""
+    left = {
+        name: op
+        for op in top_level(module)
+        if op.name == INITIALIZER and len(op.regions[0].blocks) == 1 and op not in chosen
+        for name in stored_by(op)
+    }
+    for initializer in chosen:
+        while loads := [load for load in loads_in(initializer) if accessed(load) in left]:
+            provider = left[accessed(loads[0])]
+            stored = stored_by(provider)
+            replace_loads(provider, [load for load in loads if accessed(load) in stored], barriers=False)
+
+
+def _second_module(module: ir.Operation, chosen: Collection[ir.Operation]) -> ir.Operation:
+    """A module of all globals and the chosen initializers, in the program's order."""
+    second = ir.Module.create().operation
+    with ir.InsertionPoint(second.regions[0].blocks[0]):
+        for op in top_level(module):
+            if op.name == "util.global" and "hal.device" not in str(op.attributes["type"]):
+                clone = op.clone()
+                if "sym_visibility" in clone.attributes:
+                    del clone.attributes["sym_visibility"]  # private globals that nothing reads would be deleted
+            elif (op.name == INITIALIZER and op in chosen) or op.name in _CALLABLE_OBJECTS:
+                clone = op.clone()
+            else:
+                continue
+            for name in _AFFINITIES:
+                if name in clone.attributes:
+                    del clone.attributes[name]
+    return second
+
+
+def _values(session: Session, second: ir.Operation) -> dict[str, ir.Attribute]:
+    """Runs const-eval and returns the values of the globals that it computed, by name."""
+    known = {symbol(op) for op in top_level(second) if "initial_value" in op.attributes}
+    with session.override({"iree-opt-const-eval": "true"}):
+        session.run(second, start=BEFORE_HOISTING, end=HOISTING)
+    left = {name for op in top_level(second) if op.name == INITIALIZER for name in _stored_anywhere(op)}
+    return {
+        symbol(op): op.attributes["initial_value"]
+        for op in top_level(second)
+        if op.name == "util.global" and "initial_value" in op.attributes and symbol(op) not in known | left
+    }
+
+
+def _stored_anywhere(initializer: ir.Operation) -> list[str]:
+    names: list[str] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "util.global.store":
+            names.append(accessed(op))
+        return ir.WalkResult.ADVANCE
+
+    initializer.walk(visit)
+    return names
+
+
+def evaluable_by_user(op: ir.Operation, existing: Collection[str]) -> bool:
+    """Whether const-eval could evaluate this initializer of the user's own: one block, only what is in this module.
+
+    What it stores must be globals that the program declares itself (`existing`).
+    """
+    if op.name != INITIALIZER or len(op.regions[0].blocks) != 1:
+        return False
+    if any("callee" in inner.attributes for inner in body(op)):
+        return False
+    stores = stored_by(op)
+    return bool(stores) and all(name in existing for name in stores)
