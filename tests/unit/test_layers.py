@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "constpolicy"
-LAYERS = ("records", "policy", "compiler", "candidates", "rewrite", "pipeline", "driver", "verify", "report", "tune", "cli")
+LAYERS = tuple(["records", "policy", "compiler", "candidates", "rewrite", "pipeline", "driver", "verify", "report", "tune", "cli"])
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

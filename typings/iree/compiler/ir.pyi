@@ -8,8 +8,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from types import TracebackType
-from typing import BinaryIO, overload
+from typing import Any, BinaryIO, overload
 
+import numpy.typing as npt
 from typing_extensions import Buffer, Self
 
 # Contexts, locations, diagnostics
@@ -542,7 +543,7 @@ class DenseElementsAttr(Attribute):
     @overload
     @staticmethod
     def get(
-        array: Buffer,
+        array: Buffer | npt.NDArray[Any],
         signless: bool = True,
         type: Type | None = None,
         shape: Sequence[int] | None = None,
@@ -568,7 +569,7 @@ class DenseFPElementsAttr(DenseElementsAttr):
 class DenseResourceElementsAttr(Attribute):
     @staticmethod
     def get_from_buffer(
-        array: Buffer,
+        array: Buffer | npt.NDArray[Any],
         name: str,
         type: Type,
         alignment: int | None = None,
