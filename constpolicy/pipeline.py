@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from constpolicy.compiler.child import Link
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, before
 from constpolicy.records import Action, Evaluation, Program
+
+if TYPE_CHECKING:
+    from constpolicy.compiler.session import Session
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Finished:
     """The compile came to an end: with exit code 0, or with 1 after the compiler has said on stderr what is wrong."""
 
     exit_code: int
-    evaluation: Evaluation = Evaluation()
+    evaluation: Evaluation = field(default_factory=Evaluation)
 
 
 def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
@@ -56,10 +60,10 @@ def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
         return Finished(1)
 
 
-def _steps(session: "Session", command: CommandLine, output: str, link: Link) -> Finished:  # noqa: F821
+def _steps(session: Session, command: CommandLine, output: str, link: Link) -> Finished:
+    from constpolicy.candidates.find import find, global_names
     from iree.compiler import ir
 
-    from constpolicy.candidates.find import find, global_names
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply, legality
@@ -87,7 +91,5 @@ def _steps(session: "Session", command: CommandLine, output: str, link: Link) ->
             with session.override({**deferred.switched_off(flags), **deferred.imports_off(flags)}):
                 evaluation = apply.evaluate_chosen(session, module, found.initializers, actions, existing)
         deferred.run(session, module, flags)
-        session.finish(
-            module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output)
-        )
+        session.finish(module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output))
     return Finished(0, evaluation)

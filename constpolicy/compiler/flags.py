@@ -58,6 +58,7 @@ class CommandLine:
     """
 
     arguments: tuple[str, ...]
+    without_output: tuple[str, ...] = ()  # the arguments, response files expanded, without "-o FILE"
     library_flags: tuple[str, ...] = ()
     input: str = ""
     output: str = "-"
@@ -121,6 +122,11 @@ def _interpret(given: tuple[str, ...], driver: dict[str, str], library: list[str
         return hand_over(f"--emit-mlir-bytecode-version={version} is no version")
     return CommandLine(
         arguments=given,
+        without_output=(
+            inputs[0] if inputs[0] == "-" or not inputs[0].startswith("-") else f"./{inputs[0]}",
+            *library,
+            *(f"--{name}={value}" if value else f"--{name}" for name, value in driver.items() if name != "o"),
+        ),
         library_flags=tuple(library),
         input=inputs[0],
         output=driver.get("o", "-"),

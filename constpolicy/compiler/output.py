@@ -7,22 +7,36 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from constpolicy.records import ConstPolicyError
 
 
+@dataclass(frozen=True)
+class Replacement:
+    """A file to be written at `path`, and then put in its place by `commit`."""
+
+    path: str
+    target: Path | None  # None: `path` is the place itself
+
+    def commit(self) -> None:
+        """Puts the file in its place, with the old one's permissions or those of a newly created file."""
+        if self.target is not None:
+            os.chmod(self.path, _permissions(self.target))
+            os.replace(self.path, self.target)
+
+
 @contextmanager
-def replacing(path: str) -> Iterator[str]:
-    """Gives a path to write to; when the block ends without an exception, what was written takes `path`'s place.
+def replacing(path: str) -> Iterator[Replacement]:
+    """Gives a place to write what is to become `path`; without a `commit`, the old file stays as it was.
 
     "-", devices, pipes and the like are written directly. A symbolic link keeps pointing to the file, which is
-    replaced. The new file has the old one's permissions, or those of a newly created file.
-    Raises ConstPolicyError if the folder does not exist or cannot be written to.
+    replaced. Raises ConstPolicyError if the folder does not exist or cannot be written to.
     """
     target = Path(os.path.realpath(path))
     if path == "-" or (target.exists() and not target.is_file()):
-        yield path
+        yield Replacement(path, None)
         return
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
@@ -30,9 +44,7 @@ def replacing(path: str) -> Iterator[str]:
         raise ConstPolicyError(f"cannot write {path}: {error.strerror}: {target.parent}") from None
     os.close(handle)
     try:
-        yield temporary
-        os.chmod(temporary, _permissions(target))
-        os.replace(temporary, target)
+        yield Replacement(temporary, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)

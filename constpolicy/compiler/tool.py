@@ -39,10 +39,16 @@ def flags_with_value() -> frozenset[str]:
     return frozenset(_VALUE_FLAG.findall(listing.stdout))
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Runs iree-compile with this process's streams; returns its exit code (128 + N if signal N ended it)."""
-    code = subprocess.call([executable(), *arguments])
-    return code if code >= 0 else 128 - code
+def run_quietly(arguments: Sequence[str]) -> int:
+    """Runs iree-compile; what it prints on stderr is passed on only if it did not crash.
+
+    Returns its exit code (128 + N if signal N ended it).
+    """
+    ended = subprocess.run([executable(), *arguments], stderr=subprocess.PIPE)
+    if ended.returncode >= 0:
+        sys.stderr.buffer.write(ended.stderr)
+        return ended.returncode
+    return 128 - ended.returncode
 
 
 def become(arguments: Sequence[str]) -> NoReturn:
@@ -50,5 +56,5 @@ def become(arguments: Sequence[str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "nt":
-        raise SystemExit(run(arguments))
+        raise SystemExit(subprocess.call([executable(), *arguments]))
     os.execv(executable(), [str(executable()), *arguments])

@@ -1,0 +1,65 @@
+"""`constpolicy compile`: iree-compile under a policy."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from constpolicy import driver
+from constpolicy.cli.drop_in import DropInCommand, command_line
+from constpolicy.compiler import tool
+
+if TYPE_CHECKING:
+    from constpolicy.policy.load import LoadedPolicy
+
+    from constpolicy.compiler.flags import CommandLine
+
+
+@click.command("compile", cls=DropInCommand)
+@click.option("--policy", metavar="NAME|FILE", help="A built-in policy or a YAML file. Without it: see `policy list`.")
+@click.option("--policy-report", metavar="FILE.json", type=click.Path(dir_okay=False), help="Write the report here.")
+@click.option("--policy-summary", is_flag=True, help="Print the decisions and sizes on stderr.")
+@click.option("--policy-strict", is_flag=True, help="Fail instead of stepping down to another action or policy.")
+@click.pass_context
+def command(
+    ctx: click.Context, policy: str | None, policy_report: str | None, policy_summary: bool, policy_strict: bool
+) -> int:
+    """Compile MODEL as iree-compile does, with a policy deciding about constant expressions.
+
+    Every flag of iree-compile is taken unchanged; `--help` shows them.
+    """
+    line = command_line(ctx)
+    if line.hand_over is not None:
+        tool.become(line.arguments)
+    compiled = driver.compile_program(line, policy_loader(line, policy), strict=policy_strict, warn=_warn)
+    if compiled.exit_code == 0 and (policy_report or policy_summary):
+        _report(line, compiled, policy_report, policy_summary)
+    return compiled.exit_code
+
+
+def policy_loader(line: CommandLine, reference: str | None) -> driver.LoadPolicy:
+    """Loads the policy that the user named, or else the one that belongs to the model, when it is first asked."""
+
+    def load(reference: str | None, model: Path | None) -> LoadedPolicy:
+        from constpolicy.policy.load import load_policy
+
+        return load_policy(reference, model=model)
+
+    return partial(load, reference, None if line.input == "-" else Path(line.input))
+
+
+def _warn(text: str) -> None:
+    click.echo(f"constpolicy: warning: {text}", err=True)
+
+
+def _report(line: CommandLine, compiled: driver.Compiled, path: str | None, summary: bool) -> None:
+    from constpolicy.cli.reporting import report_of, show, write
+
+    report = report_of(line, compiled)
+    if path is not None:
+        write(report, Path(path))
+    if summary:
+        show(report)

@@ -1,0 +1,59 @@
+"""The command `constpolicy`: a group whose commands are imported when they run."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from constpolicy.records import ConstPolicyError
+
+_COMMANDS = {  # name: (module in constpolicy.cli, what `constpolicy --help` says)
+    "compile": ("compile", "Compile like iree-compile, under a policy."),
+    "explain": ("explain", "Show the candidates and decisions without finishing the compile."),
+    "verify": ("verify", "Show on the CPU that a policy did not change the numbers."),
+    "size": ("size", "Show what a .vmfb file holds."),
+    "policy": ("policy", "List, show and check policies."),
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"constpolicy.cli.{_COMMANDS[cmd_name][0]}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="constpolicy")
+def command() -> None:
+    """A drop-in for iree-compile in which a policy decides what const-eval may store."""
+
+
+def run(entry: click.Command) -> None:
+    """Runs a command and ends the process; errors that the user can act on become one message and an exit code."""
+    try:
+        exit_code = entry.main(standalone_mode=False)
+    except ConstPolicyError as error:
+        click.echo(f"constpolicy: error: {error}", err=True)
+        exit_code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        exit_code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        exit_code = 130
+    sys.exit(exit_code if isinstance(exit_code, int) else 0)
+
+
+def main() -> None:
+    """Entry point of `constpolicy`."""
+    run(command)
