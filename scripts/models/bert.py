@@ -87,11 +87,11 @@ class BertConfig:
         """The weight of that name: the same for every program that has it at this shape and seed."""
         shape = self.weight_shapes()[name]
         noise = np.random.default_rng([self.seed, zlib.crc32(name.encode())]).standard_normal(shape, dtype=np.float32)
-        if name.endswith(".gamma"):
-            return 1 + np.float32(0.02) * noise
         # Kernels keep the variance of what passes through them, so that attention is far from uniform.
         rows = shape[0] if name.endswith(".kernel") else self.hidden
         noise *= np.float32(0.02 if len(shape) == 1 else rows**-0.5)
+        if name.endswith(".gamma"):
+            noise += 1
         return noise
 
 
@@ -137,7 +137,7 @@ class ProgramText:
         return self.emit(f"{op} {x.name} : {x.type}" + (f" -> {x.type}" if op.startswith("chlo") else ""), x.shape)
 
     def binary(self, op: str, x: Value, y: Value) -> Value:
-        """An elementwise op on `x` and a `y` of the same shape, or a `y` of fewer trailing sizes, which is broadcast."""
+        """An elementwise op on `x` and a `y` that has the same shape, or its trailing part and is broadcast."""
         if y.shape != x.shape:
             y = self.broadcast(y, x.shape, range(len(x.shape) - len(y.shape), len(x.shape)))
         return self.emit(f"stablehlo.{op} {x.name}, {y.name} : {x.type}", x.shape)
@@ -279,16 +279,16 @@ def reference(config: BertConfig, ids: npt.NDArray[np.int32]) -> Floats:
         return config.weight(name).astype(np.float64)
 
     def dense(x: Floats, name: str) -> Floats:
-        return x @ weight(f"{name}.kernel") + weight(f"{name}.bias")
+        return np.asarray(x @ weight(f"{name}.kernel") + weight(f"{name}.bias"))
 
     def norm(x: Floats, name: str) -> Floats:
         centred = x - x.mean(-1, keepdims=True)
         normal = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + EPSILON)
-        return normal * weight(f"{name}.gamma") + weight(f"{name}.beta")
+        return np.asarray(normal * weight(f"{name}.gamma") + weight(f"{name}.beta"))
 
     def gelu(x: Floats) -> Floats:
         erf = np.vectorize(math.erf, otypes=[np.float64])
-        return x * 0.5 * (1 + erf(x * math.sqrt(0.5)))
+        return np.asarray(x * 0.5 * (1 + erf(x * math.sqrt(0.5))))
 
     def attention(x: Floats, name: str) -> Floats:
         def heads(part: str) -> Floats:
