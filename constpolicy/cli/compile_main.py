@@ -9,3 +9,7 @@ from constpolicy.cli.main import run
 def main() -> None:
     """Entry point of `constpolicy-compile`."""
     run(command)
+
+
+if __name__ == "__main__":
+    main()

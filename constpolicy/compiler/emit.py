@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from iree.compiler.api import ctypes_dl as api
-
 from constpolicy.compiler import library
 from constpolicy.compiler.flags import CommandLine
+from constpolicy.compiler.library import api
 
 
 def emit(invocation: api.Invocation, command: CommandLine, path: str) -> None:

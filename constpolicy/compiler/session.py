@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from iree.compiler import ir
-from iree.compiler.api import ctypes_dl as api
-
-from constpolicy.compiler import library, tool
+from constpolicy.compiler import library, tool  # before the bindings: it decides what they load
+from constpolicy.compiler.library import api, ir
 
 
 class CompileFailed(Exception):

@@ -1,0 +1,33 @@
+// Each function that reads a candidate gets a copy of the expression; none is left at module level.
+// RUN: %python -m constpolicy compile %s --policy %S/inline.yaml %cpu --compile-to=global-optimization | filecheck %s
+
+util.global private @shared : tensor<8x2xf32>
+util.initializer {
+  %table = arith.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]]> : tensor<2x8xf32>
+  %e = tensor.empty() : tensor<8x2xf32>
+  %t = linalg.transpose ins(%table : tensor<2x8xf32>) outs(%e : tensor<8x2xf32>) permutation = [1, 0]
+  util.global.store %t, @shared : tensor<8x2xf32>
+  util.return
+}
+
+func.func @first(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %t = util.global.load @shared : tensor<8x2xf32>
+  %r = arith.addf %x, %t : tensor<8x2xf32>
+  return %r : tensor<8x2xf32>
+}
+
+func.func @second(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
+  %c = arith.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.5]]> : tensor<2x8xf32>
+  %e = tensor.empty() : tensor<8x2xf32>
+  %t = linalg.transpose ins(%c : tensor<2x8xf32>) outs(%e : tensor<8x2xf32>) permutation = [1, 0]
+  %r = arith.mulf %x, %t : tensor<8x2xf32>
+  return %r : tensor<8x2xf32>
+}
+
+// The user's own initializer is evaluated, as IREE does under every policy.
+// CHECK: util.global private @shared = dense<
+// CHECK-NOT: util.initializer
+// CHECK-LABEL: util.func public @first
+// CHECK-NOT: util.optimization_barrier
+// CHECK-LABEL: util.func public @second
+// CHECK: util.optimization_barrier
