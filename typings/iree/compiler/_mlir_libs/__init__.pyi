@@ -1,0 +1,1 @@
+# Types for `iree.compiler._mlir_libs`. Only what constpolicy uses.
