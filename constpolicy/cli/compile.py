@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from constpolicy import driver
-from constpolicy.cli.drop_in import DropInCommand, command_line
+from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
 from constpolicy.compiler import tool
 
 if TYPE_CHECKING:
-    from constpolicy.policy.load import LoadedPolicy
-
     from constpolicy.compiler.flags import CommandLine
 
 
@@ -34,21 +31,10 @@ def command(
     line = command_line(ctx)
     if line.hand_over is not None:
         tool.become(line.arguments)
-    compiled = driver.compile_program(line, policy_loader(line, policy), strict=policy_strict, warn=_warn)
+    compiled = driver.compile_program(line, policy_loader(ctx, policy), strict=policy_strict, warn=_warn)
     if compiled.exit_code == 0 and (policy_report or policy_summary):
         _report(line, compiled, policy_report, policy_summary)
     return compiled.exit_code
-
-
-def policy_loader(line: CommandLine, reference: str | None) -> driver.LoadPolicy:
-    """Loads the policy that the user named, or else the one that belongs to the model, when it is first asked."""
-
-    def load(reference: str | None, model: Path | None) -> LoadedPolicy:
-        from constpolicy.policy.load import load_policy
-
-        return load_policy(reference, model=model)
-
-    return partial(load, reference, None if line.input == "-" else Path(line.input))
 
 
 def _warn(text: str) -> None:

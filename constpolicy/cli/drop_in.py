@@ -1,48 +1,55 @@
-"""Commands that take iree-compile's command line: their own options all begin with `--policy`, the rest is its own."""
+"""Commands that take iree-compile's command line beside their own options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from constpolicy.compiler.flags import CommandLine, parse
 
+if TYPE_CHECKING:
+    from constpolicy.driver import LoadPolicy
+    from constpolicy.policy.load import LoadedPolicy
+
 KEY = "constpolicy.command_line"
 
 
 class DropInCommand(click.Command):
-    """Splits the arguments: `--policy...` options for click, everything else, untouched, for iree-compile."""
+    """Splits the arguments: the command's own options for click, everything else, untouched, for iree-compile."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("context_settings", {"help_option_names": ["--policy-help"], "max_content_width": 100})
         super().__init__(*args, **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        own, compiler = split(args, self._options_with_value(ctx))
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        own, compiler = split(args, {name: not option.is_flag for option in options for name in option.opts})
         ctx.meta[KEY] = parse(compiler)
         return super().parse_args(ctx, own)
 
-    def _options_with_value(self, ctx: click.Context) -> frozenset[str]:
-        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-        return frozenset(name for option in options if not option.is_flag for name in option.opts)
-
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[--policy...]", "[IREE-COMPILE OPTIONS]", "MODEL"]
+        return ["[OPTIONS]", "[IREE-COMPILE OPTIONS]", "MODEL"]
 
 
-def split(arguments: Sequence[str], with_value: frozenset[str]) -> tuple[list[str], list[str]]:
-    """(constpolicy's own options, iree-compile's arguments). What follows `--` is iree-compile's."""
+def split(arguments: Sequence[str], own_options: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+    """(the command's own options with their values, iree-compile's arguments).
+
+    `own_options` says of each name whether it takes a value. What begins with `--policy` is never iree-compile's,
+    so that a misspelt option is reported as such. What follows `--` is iree-compile's.
+    """
     own: list[str] = []
     compiler: list[str] = []
     rest = iter(arguments)
     for argument in rest:
+        name = argument.partition("=")[0]
         if argument == "--":
             compiler += [argument, *rest]
-        elif argument.startswith("--policy"):
+        elif name in own_options or name.startswith("--policy"):
             own.append(argument)
-            if argument in with_value:
+            if name == argument and own_options.get(name):
                 own += [value for value in [next(rest, None)] if value is not None]
         else:
             compiler.append(argument)
@@ -53,3 +60,15 @@ def command_line(ctx: click.Context) -> CommandLine:
     """The iree-compile command line that a DropInCommand was given."""
     given: CommandLine = ctx.meta[KEY]
     return given
+
+
+def policy_loader(ctx: click.Context, reference: str | None) -> LoadPolicy:
+    """Loads the policy that the user named, or else the one that belongs to the model, when it is first asked."""
+    model = command_line(ctx).input
+
+    def load() -> LoadedPolicy:
+        from constpolicy.policy.load import load_policy
+
+        return load_policy(reference, model=None if model == "-" else Path(model))
+
+    return load
