@@ -57,13 +57,16 @@ class _Attempt:
         assert isinstance(question, pipeline.WantsDecisions)
         return self._decide(question.program)
 
-    def _decide(self, program: Program) -> dict[str, Action] | None:
+    def _decide(self, program: Program) -> pipeline.Orders | None:
         from constpolicy.policy.decide import decide
 
         assert self.policy is not None, "the flags are asked for first"
         self.program = program
         self.outcome = decide(program, self.policy.policy, strict=self.strict)
-        return None if self.explain_only else {d.candidate_id: d.action for d in self.outcome.decisions}
+        if self.explain_only:
+            return None
+        actions = {decision.candidate_id: decision.action for decision in self.outcome.decisions}
+        return pipeline.Orders(actions, survive_const_eval=not self.strict and self.name != "upstream")
 
     def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> child.Ended[pipeline.Finished]:
         work = partial(pipeline.compile_module, command, output)
@@ -114,6 +117,8 @@ def compile_program(
             attempt = _Attempt(_upstream, strict)
             ended = attempt.run(command, output.path, on_phase)
         compiled = _compiled(attempt, ended, steps)
+        for id in compiled.evaluation.failed:
+            warn(f"const-eval failed on candidate {id}; it is left for load time")
         if ended.crash and ended.signal and not strict:
             step_down(f"{ended.crash}; running iree-compile itself")
             compiled = replace(

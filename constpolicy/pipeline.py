@@ -27,12 +27,17 @@ class WantsFlags:
 
 @dataclass(frozen=True)
 class WantsDecisions:
-    """The question what becomes of the candidates; the answer maps candidate ids to actions.
-
-    An empty answer of None ends the compile here, without an output.
-    """
+    """The question what becomes of the candidates; the answer are the Orders, or None to end the compile here."""
 
     program: Program
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What becomes of each candidate (by id), and whether to survive those on which const-eval fails."""
+
+    actions: Mapping[str, Action]
+    survive_const_eval: bool
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,9 @@ def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
 
 
 def _steps(session: Session, command: CommandLine, output: str, link: Link) -> Finished:
-    from constpolicy.candidates.find import find, global_names
     from iree.compiler import ir
 
+    from constpolicy.candidates.find import find, global_names
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply, legality
@@ -79,17 +84,24 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
 
     found = find(module, existing)
     program = legality.with_refusals(found.program, const_eval=const_eval)
-    actions: Mapping[str, Action] | None = link.ask(WantsDecisions(program))
-    if actions is None:
+    orders: Orders | None = link.ask(WantsDecisions(program))
+    if orders is None:
         return Finished(0)
 
     with ir.Location.unknown():
-        apply.put_back(module, found.initializers, actions)
+        apply.put_back(module, found.initializers, orders.actions)
         evaluation = Evaluation()
         if const_eval:
             link.phase("const-eval")
             with session.override({**deferred.switched_off(flags), **deferred.imports_off(flags)}):
-                evaluation = apply.evaluate_chosen(session, module, found.initializers, actions, existing)
+                evaluation = apply.evaluate_chosen(
+                    session,
+                    module,
+                    found.initializers,
+                    orders.actions,
+                    existing,
+                    survive=orders.survive_const_eval,
+                )
         deferred.run(session, module, flags)
         session.finish(module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output))
     return Finished(0, evaluation)

@@ -226,6 +226,7 @@ class Evaluation:
 
     evaluated: tuple[str, ...] = ()  # candidate ids
     rejected: tuple[str, ...] = ()  # candidate ids: const-eval left their initializers for load time
+    failed: tuple[str, ...] = ()  # candidate ids: const-eval failed on them, and they were left for load time
     seconds: float = 0.0
 
 

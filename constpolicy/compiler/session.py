@@ -90,6 +90,23 @@ class Session:
         write(invocation)
         self._close(invocation)
 
+    @contextmanager
+    def diagnostics_held_back(self, hold: bool = True) -> Iterator[list[str]]:
+        """Collects the diagnostics of the legs inside the `with`, as text lines; if `hold` is off, they print."""
+        held: list[str] = []
+
+        def keep(diagnostic: ir.Diagnostic) -> bool:
+            severity = diagnostic.severity.name.lower()
+            held.append(f"{str(diagnostic.location)[4:-1]}: {severity}: {diagnostic.message}")
+            return True
+
+        handler = self.context.attach_diagnostic_handler(keep) if hold else None
+        try:
+            yield held
+        finally:
+            if handler is not None:
+                handler.detach()
+
     def _pipeline(self, invocation: api.Invocation, start: str, end: str) -> None:
         if start == end:
             return

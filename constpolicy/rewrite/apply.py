@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from iree.compiler import ir
 
@@ -16,9 +16,7 @@ from constpolicy.rewrite.inline import inline
 _PUT_BACK = {Action.INLINE: inline, Action.FUSE: fuse}
 
 
-def put_back(
-    module: ir.Operation, initializers: Mapping[str, ir.Operation], actions: Mapping[str, Action]
-) -> None:
+def put_back(module: ir.Operation, initializers: Mapping[str, ir.Operation], actions: Mapping[str, Action]) -> None:
     """Inlines and fuses the candidates (ids) decided so. One that reads another's global comes after it."""
     chosen = [id for id, action in actions.items() if action in _PUT_BACK]
     if not chosen:
@@ -35,18 +33,25 @@ def evaluate_chosen(
     initializers: Mapping[str, ir.Operation],
     actions: Mapping[str, Action],
     existing_globals: Collection[str],
+    *,
+    survive: bool,
 ) -> Evaluation:
-    """Evaluates the candidates decided so, and the user's own initializers as IREE does. Raises CompileFailed."""
+    """Evaluates the candidates decided so, and the user's own initializers as IREE does.
+
+    With `survive`, candidates on which const-eval fails are left for load time. Raises CompileFailed.
+    """
     ids = {initializers[id]: id for id, action in actions.items() if action in (Action.EVALUATE, Action.SHARE)}
     chosen = [
         op
         for op in top_level(module)
         if op.name == INITIALIZER and (op in ids or evaluate.evaluable_by_user(op, existing_globals))
     ]
-    stored = {name: ids[op] for op in chosen if op in ids for name in stored_by(op)}
-    outcome = evaluate.evaluate(session, module, chosen)
+    id_of = {name: ids[op] for op in chosen if op in ids for name in stored_by(op)}
+    outcome = evaluate.evaluate(session, module, chosen, survive=survive)
+
+    def candidates(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(id_of[name] for name in names if name in id_of))
+
     return Evaluation(
-        evaluated=tuple(dict.fromkeys(stored[name] for name in outcome.evaluated if name in stored)),
-        rejected=tuple(dict.fromkeys(stored[name] for name in outcome.rejected if name in stored)),
-        seconds=outcome.seconds,
+        candidates(outcome.evaluated), candidates(outcome.rejected), candidates(outcome.failed), outcome.seconds
     )

@@ -6,14 +6,15 @@ results are attributes of the context, so that moving them to the program copies
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
 
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING
-from constpolicy.compiler.session import Session
+from constpolicy.compiler.session import CompileFailed, Session
 from constpolicy.rewrite.globals import INITIALIZER, accessed, body, loads_in, stored_by, symbol, top_level
 from constpolicy.rewrite.inline import replace_loads
 
@@ -23,20 +24,42 @@ _CALLABLE_OBJECTS = ("flow.executable", "hal.executable")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What became of the chosen initializers."""
+    """What became of the chosen initializers, by the names of the globals that they store."""
 
-    evaluated: tuple[str, ...]  # names of the globals that have a value now
-    rejected: tuple[str, ...]  # names of the globals whose initializers const-eval left for load time
-    seconds: float
+    evaluated: tuple[str, ...] = ()  # have a value now
+    rejected: tuple[str, ...] = ()  # const-eval left them for load time
+    failed: tuple[str, ...] = ()  # const-eval failed on them, and they were left out
+    seconds: float = 0.0
 
 
-def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operation]) -> Evaluation:
-    """Evaluates the initializers, erases those that got values, and says which did. Raises CompileFailed."""
+def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operation], *, survive: bool) -> Evaluation:
+    """Evaluates the initializers and erases those that got values.
+
+    When const-eval fails on some, with `survive` just these are left out, found by halving; without, and when no
+    part can be blamed, CompileFailed is raised after the compiler's own message.
+    """
     started = time.monotonic()
     if not chosen:
-        return Evaluation((), (), 0.0)
+        return Evaluation()
     _make_self_contained(module, chosen)
-    values = _values(session, _second_module(module, chosen))
+    failed: list[ir.Operation] = []
+    values = _values(session, module, chosen, quiet=survive)
+    if values is None and survive:
+        failed = _culprits(session, module, chosen)
+        chosen = [op for op in chosen if op not in failed]
+        _make_self_contained(module, chosen)
+        values = _values(session, module, chosen, quiet=False)
+    if values is None:
+        raise CompileFailed("const-eval")
+    evaluated, rejected = _take_over(module, chosen, values)
+    names = tuple(name for op in failed for name in stored_by(op))
+    return Evaluation(evaluated, rejected, names, time.monotonic() - started)
+
+
+def _take_over(
+    module: ir.Operation, chosen: Sequence[ir.Operation], values: Mapping[str, ir.Attribute]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Gives the globals their values and erases the initializers; the names of (evaluated, rejected) globals."""
     globals_by_name = {symbol(op): op for op in top_level(module) if op.name == "util.global"}
     evaluated: list[str] = []
     rejected: list[str] = []
@@ -49,7 +72,22 @@ def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operati
             globals_by_name[name].attributes["initial_value"] = values[name]
         initializer.erase()
         evaluated += names
-    return Evaluation(tuple(evaluated), tuple(rejected), time.monotonic() - started)
+    return tuple(evaluated), tuple(rejected)
+
+
+def _culprits(session: Session, module: ir.Operation, failing: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """The initializers of a group on which const-eval fails that are to blame: alone, or else the whole group."""
+    if len(failing) == 1:
+        return list(failing)
+    middle = len(failing) // 2
+    halves = [half for half in (failing[:middle], failing[middle:]) if _fails(session, module, half)]
+    if not halves:
+        return list(failing)
+    return [culprit for half in halves for culprit in _culprits(session, module, half)]
+
+
+def _fails(session: Session, module: ir.Operation, part: Sequence[ir.Operation]) -> bool:
+    return _values(session, module, part, quiet=True) is None
 
 
 def _make_self_contained(module: ir.Operation, chosen: Collection[ir.Operation]) -> None:
@@ -86,11 +124,22 @@ def _second_module(module: ir.Operation, chosen: Collection[ir.Operation]) -> ir
     return second
 
 
-def _values(session: Session, second: ir.Operation) -> dict[str, ir.Attribute]:
-    """Runs const-eval and returns the values of the globals that it computed, by name."""
+def _values(
+    session: Session, module: ir.Operation, chosen: Sequence[ir.Operation], *, quiet: bool
+) -> dict[str, ir.Attribute] | None:
+    """Runs const-eval and returns the values of the globals that it computed, by name; None if it failed.
+
+    With `quiet`, the diagnostics of a failure are dropped.
+    """
+    second = _second_module(module, chosen)
     known = {symbol(op) for op in top_level(second) if "initial_value" in op.attributes}
-    with session.override({"iree-opt-const-eval": "true"}):
-        session.run(second, start=BEFORE_HOISTING, end=HOISTING)
+    try:
+        with session.override({"iree-opt-const-eval": "true"}), session.diagnostics_held_back(quiet) as held:
+            session.run(second, start=BEFORE_HOISTING, end=HOISTING)
+    except CompileFailed:
+        return None
+    for line in held:
+        print(line, file=sys.stderr)
     left = {name for op in top_level(second) if op.name == INITIALIZER for name in _stored_anywhere(op)}
     return {
         symbol(op): op.attributes["initial_value"]
