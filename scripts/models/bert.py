@@ -297,7 +297,7 @@ def reference(config: BertConfig, ids: npt.NDArray[np.int32]) -> Floats:
     def attention(x: Floats, name: str) -> Floats:
         def heads(part: str) -> Floats:
             projected = dense(x, f"{name}.{part}")
-            return projected.reshape(len(x), config.heads, config.head_size).swapaxes(0, 1)
+            return np.swapaxes(projected.reshape(len(x), config.heads, config.head_size), 0, 1)
 
         scores = heads("query") @ heads("key").swapaxes(1, 2) / math.sqrt(config.head_size)
         exponential = np.exp(scores - scores.max(-1, keepdims=True))

