@@ -70,17 +70,22 @@ def _console_script(name: str, module: str) -> tuple[str, ...]:
     return (script,) if script else (sys.executable, "-c", f"from {module} import main; main()")
 
 
+def environment() -> dict[str, str]:
+    """This process' environment, in which Python also finds the modules of this repository."""
+    paths = [str(ROOT), os.environ.get("PYTHONPATH")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+
+
 def run(command: list[str]) -> CompileRun:
     """Runs the command and waits for it.
 
     The kernel counts this process' own memory towards the child's peak, until the child is another program: whoever
     calls this must be smaller than what it measures.
     """
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     with tempfile.TemporaryFile() as errors:
         redirect = [(os.POSIX_SPAWN_DUP2, errors.fileno(), 2)]
         start = time.perf_counter()
-        pid = os.posix_spawn(command[0], command, environment, file_actions=redirect)
+        pid = os.posix_spawn(command[0], command, environment(), file_actions=redirect)
         _, status, usage = os.wait4(pid, 0)
         seconds = time.perf_counter() - start
         errors.seek(0)

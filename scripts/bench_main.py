@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scripts.bench_compile import BASELINE, ROOT, SCRIPT, SWITCHES, CompileRun, Tool, run, tools
+from scripts.bench_compile import BASELINE, SCRIPT, SWITCHES, CompileRun, Tool, environment, run, tools
 from scripts.bench_report import Failure, Measured, Results, Row, Running, Spread, table
 
 TARGET = (
@@ -48,7 +48,7 @@ class WorkerError(Exception):
 def _worker(*arguments: str) -> Any:
     """The JSON that the worker prints."""
     command = [sys.executable, "-m", "scripts.bench_worker", *arguments]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    result = subprocess.run(command, env=environment(), capture_output=True, text=True)
     if result.returncode != 0:
         last = (result.stderr.strip().splitlines() or ["no message"])[-1]
         raise WorkerError(f"{last} (exit code {result.returncode})")

@@ -45,6 +45,8 @@ def locate(model: str) -> Path:
         return Path(model).resolve()
     if model in MODELS:
         return fetch.get(model)
+    if model not in (names := [case.name for case in cases.CASES]):
+        raise ValueError(f"no such model or case: {model}; there are {', '.join([*MODELS, *names])}")
     return cases.write(fetch.cache_folder() / "cases", [model])[0]
 
 
@@ -144,6 +146,11 @@ def _to_device(device: rt.HalDevice, array: Array) -> rt.HalBufferView:
 
 def _to_host(view: rt.HalBufferView) -> Array:
     return view.map().asarray(view.shape, rt.HalElementType.map_to_dtype(view.element_type))
+
+
+def call_once(path: str, inputs: list[Array]) -> list[Array]:
+    """The outputs of one call of the module at that path."""
+    return [output.copy() for output in _caller(load_module(path, "local-sync"), inputs)()]
 
 
 def calls(model: str, device: str, samples: int, paths: list[str]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from scripts.models.registry import Input
 _SAMPLES = 4
 
 
-class _RandomCalibration:
+class RandomCalibration:
     """A few seeded random samples: sizes and structure matter here, accuracy does not."""
 
     def __init__(self, inputs: tuple[Input, ...]) -> None:
@@ -36,7 +36,7 @@ def quantize(path: Path, quantized: Path, inputs: tuple[Input, ...]) -> None:
     library.quantize_static(
         str(path),
         str(quantized),
-        _RandomCalibration(inputs),
+        RandomCalibration(inputs),
         quant_format=library.QuantFormat.QDQ,
         per_channel=True,
     )
