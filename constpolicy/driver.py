@@ -14,13 +14,15 @@ from constpolicy import pipeline
 from constpolicy.compiler import child, tool
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import replacing
-from constpolicy.records import Action, Decision, Evaluation, Program
+from constpolicy.halving import culprits
+from constpolicy.records import Action, Evaluation, Program
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
     from constpolicy.policy.load import LoadedPolicy
 
 LoadPolicy: TypeAlias = "Callable[[], LoadedPolicy]"
+_Ended: TypeAlias = "child.Ended[pipeline.Finished]"
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,17 @@ class _Attempt:
     load: LoadPolicy
     strict: bool
     explain_only: bool = False
+    only_evaluate: bool = False
+    left_out: frozenset[str] = frozenset()  # ids of candidates that are not to be evaluated, whatever was decided
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
 
-    def answer(self, question: object) -> object:
+    def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> _Ended:
+        work = partial(pipeline.compile_module, command, output)
+        return child.run(work, answer=self._answer, on_phase=on_phase)
+
+    def _answer(self, question: object) -> object:
         if isinstance(question, pipeline.WantsFlags):
             self.policy = self.load()
             return tuple(self.policy.policy.flags)
@@ -66,11 +74,9 @@ class _Attempt:
         if self.explain_only:
             return None
         actions = {decision.candidate_id: decision.action for decision in self.outcome.decisions}
-        return pipeline.Orders(actions, survive_const_eval=not self.strict and self.name != "upstream")
-
-    def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> child.Ended[pipeline.Finished]:
-        work = partial(pipeline.compile_module, command, output)
-        return child.run(work, answer=self.answer, on_phase=on_phase)
+        actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
+        survive = not self.strict and self.name != "upstream"
+        return pipeline.Orders(actions, survive_const_eval=survive, only_evaluate=self.only_evaluate)
 
     @property
     def name(self) -> str:
@@ -79,15 +85,20 @@ class _Attempt:
     @property
     def departs_from_upstream(self) -> bool:
         """Whether the program was edited, so that a failure can be the policy's doing."""
-        decisions: tuple[Decision, ...] = self.outcome.decisions if self.outcome else ()
+        decisions = self.outcome.decisions if self.outcome else ()
         return any(decision.action is not Action.EVALUATE for decision in decisions)
+
+    @property
+    def evaluates(self) -> tuple[str, ...]:
+        """Ids of the candidates that were decided to be evaluated."""
+        decisions = self.outcome.decisions if self.outcome else ()
+        return tuple(d.candidate_id for d in decisions if d.action in (Action.EVALUATE, Action.SHARE))
 
 
 def explain(command: CommandLine, load: LoadPolicy, *, strict: bool = False) -> Compiled:
     """Finds and decides without finishing the compile; writes no output."""
     attempt = _Attempt(load, strict, explain_only=True)
-    ended = attempt.run(command, "-", lambda phase: None)
-    return _compiled(attempt, ended, ())
+    return _compiled(attempt, attempt.run(command, "-", lambda phase: None))
 
 
 def compile_program(
@@ -100,35 +111,76 @@ def compile_program(
 ) -> Compiled:
     """Compiles into `command.output`, which is replaced only by a complete file.
 
-    When the compile under the policy fails or crashes after the program was edited, the policy `upstream` is tried,
-    and after a crash of that, iree-compile itself; every step is told to `warn`. With `strict`, there is none.
+    A failure that can be the policy's doing is stepped down from, each step told to `warn`: candidates on which
+    const-eval fails or crashes are left for load time; then the policy `upstream` is tried; after a crash of that,
+    iree-compile itself. With `strict`, there are no such steps.
     """
-    steps: list[str] = []
-
-    def step_down(reason: str) -> None:
-        steps.append(reason)
-        warn(reason)
-
     with replacing(command.output) as output:
-        attempt = _Attempt(load, strict)
-        ended = attempt.run(command, output.path, on_phase)
-        if not _succeeded(ended) and attempt.departs_from_upstream and not strict:
-            step_down(f"{_failure(ended)} under policy '{attempt.name}'; compiling under 'upstream' instead")
-            attempt = _Attempt(_upstream, strict)
-            ended = attempt.run(command, output.path, on_phase)
-        compiled = _compiled(attempt, ended, steps)
-        for id in compiled.evaluation.failed:
-            warn(f"const-eval failed on candidate {id}; it is left for load time")
-        if ended.crash and ended.signal and not strict:
-            step_down(f"{ended.crash}; running iree-compile itself")
-            compiled = replace(
-                compiled,
-                exit_code=tool.run_quietly((*command.without_output, "-o", output.path)),
-                fallbacks=tuple(steps),
-            )
+        ladder = _Ladder(command, output.path, on_phase, warn)
+        compiled = ladder.top(load, strict=True) if strict else ladder.climb_down(load)
         if compiled.exit_code == 0:
             output.commit()
     return compiled
+
+
+@dataclass
+class _Ladder:
+    """The attempts at one compile, from what the user asked for down to iree-compile itself."""
+
+    command: CommandLine
+    output: str
+    on_phase: Callable[[str], None]
+    warn: Callable[[str], None]
+    steps: list[str] = field(default_factory=list)
+
+    def top(self, load: LoadPolicy, *, strict: bool) -> Compiled:
+        """The compile under the policy, and nothing else."""
+        attempt = _Attempt(load, strict)
+        return _compiled(attempt, self._run(attempt))
+
+    def climb_down(self, load: LoadPolicy) -> Compiled:
+        """The compile under the policy, or the next rung that succeeds."""
+        attempt = _Attempt(load, strict=False)
+        ended = self._run(attempt)
+        if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
+            attempt, ended = self._without_crashing_candidates(attempt, ended)
+        if not _succeeded(ended) and attempt.departs_from_upstream:
+            what = ended.crash or f"the compile failed in phase '{ended.phase}'"
+            self._step(f"{what} under policy '{attempt.name}'; compiling under 'upstream' instead")
+            attempt = _Attempt(_upstream, strict=False)
+            ended = self._run(attempt)
+        compiled = _compiled(attempt, ended)
+        for id in compiled.evaluation.failed:
+            self._step(f"const-eval failed on candidate {id}; it is left for load time")
+        if ended.signal:
+            self._step(f"{ended.crash}; running iree-compile itself")
+            arguments = (*self.command.without_output, "-o", self.output)
+            compiled = replace(compiled, exit_code=tool.run_quietly(arguments))
+        return replace(compiled, fallbacks=tuple(self.steps))
+
+    def _without_crashing_candidates(self, attempt: _Attempt, ended: _Ended) -> tuple[_Attempt, _Ended]:
+        """Leaves out the candidates on which const-eval crashes, each found by trials in child processes."""
+        self._step(f"{ended.crash} under policy '{attempt.name}'; looking for the candidates to leave out")
+        evaluated = attempt.evaluates
+
+        def crashes(part: Sequence[str]) -> bool:
+            trial = replace(attempt, left_out=frozenset(evaluated) - frozenset(part), only_evaluate=True)
+            return self._run(trial).crash is not None
+
+        guilty = culprits(evaluated, crashes) if evaluated else []
+        again = replace(attempt, left_out=frozenset(guilty))
+        ended = self._run(again)
+        if ended.result is not None:
+            evaluation = replace(ended.result.evaluation, failed=(*ended.result.evaluation.failed, *guilty))
+            ended.result = replace(ended.result, evaluation=evaluation)
+        return again, ended
+
+    def _run(self, attempt: _Attempt) -> _Ended:
+        return attempt.run(self.command, self.output, self.on_phase)
+
+    def _step(self, reason: str) -> None:
+        self.steps.append(reason)
+        self.warn(reason)
 
 
 def _upstream() -> LoadedPolicy:
@@ -137,15 +189,11 @@ def _upstream() -> LoadedPolicy:
     return load_policy("upstream")
 
 
-def _succeeded(ended: child.Ended[pipeline.Finished]) -> bool:
+def _succeeded(ended: _Ended) -> bool:
     return ended.result is not None and ended.result.exit_code == 0
 
 
-def _failure(ended: child.Ended[pipeline.Finished]) -> str:
-    return ended.crash or f"the compile failed in phase '{ended.phase}'"
-
-
-def _compiled(attempt: _Attempt, ended: child.Ended[pipeline.Finished], steps: Sequence[str]) -> Compiled:
+def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
     finished = ended.result or pipeline.Finished(ended.exit_code)
     return Compiled(
         exit_code=finished.exit_code,
@@ -153,6 +201,5 @@ def _compiled(attempt: _Attempt, ended: child.Ended[pipeline.Finished], steps: S
         program=attempt.program,
         outcome=attempt.outcome,
         evaluation=finished.evaluation,
-        fallbacks=tuple(steps),
         seconds=ended.seconds,
     )

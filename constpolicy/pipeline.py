@@ -38,6 +38,7 @@ class Orders:
 
     actions: Mapping[str, Action]
     survive_const_eval: bool
+    only_evaluate: bool = False  # end after const-eval, without an output
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply, legality
+    from constpolicy.rewrite.share.carry_out import carry_out, settle
+    from constpolicy.rewrite.share.plan import plan
 
     start = command.compile_from
     module = session.parse(command.input, start=start, end=BEFORE_HOISTING if before(start, BEFORE_HOISTING) else start)
@@ -83,25 +86,29 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
         session.run(module, start=BEFORE_HOISTING, end=HOISTING)
 
     found = find(module, existing)
-    program = legality.with_refusals(found.program, const_eval=const_eval)
+    sharing = plan(module, found.program, found.initializers)
+    program = legality.with_refusals(sharing.program, const_eval=const_eval)
     orders: Orders | None = link.ask(WantsDecisions(program))
     if orders is None:
         return Finished(0)
 
     with ir.Location.unknown():
         apply.put_back(module, found.initializers, orders.actions)
+        settled = settle(module, sharing, found.initializers, orders.actions, existing)
         evaluation = Evaluation()
         if const_eval:
-            link.phase("const-eval")
             with session.override({**deferred.switched_off(flags), **deferred.imports_off(flags)}):
                 evaluation = apply.evaluate_chosen(
                     session,
                     module,
                     found.initializers,
-                    orders.actions,
+                    settled.actions,
                     existing,
                     survive=orders.survive_const_eval,
                 )
+            evaluation = carry_out(module, settled, evaluation)
+        if orders.only_evaluate:
+            return Finished(0, evaluation)
         deferred.run(session, module, flags)
         session.finish(module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output))
     return Finished(0, evaluation)

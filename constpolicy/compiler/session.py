@@ -66,10 +66,13 @@ class Session:
         self._pipeline(invocation, start, end)
         return invocation.export_module()
 
-    def run(self, module: ir.Operation, *, start: str, end: str) -> None:
-        """Runs the phases after `start` up to `end` on the module, in place. Raises CompileFailed."""
+    def run(self, module: ir.Operation, *, start: str, end: str, name: str | None = None) -> None:
+        """Runs the phases after `start` up to `end` on the module, in place, and tells them as `name`.
+
+        Raises CompileFailed.
+        """
         invocation = self._borrow(module)
-        self._pipeline(invocation, start, end)
+        self._pipeline(invocation, start, end, name)
         self._close(invocation)
 
     def run_passes(self, module: ir.Operation, pipeline: str) -> None:
@@ -107,10 +110,10 @@ class Session:
             if handler is not None:
                 handler.detach()
 
-    def _pipeline(self, invocation: api.Invocation, start: str, end: str) -> None:
+    def _pipeline(self, invocation: api.Invocation, start: str, end: str, name: str | None = None) -> None:
         if start == end:
             return
-        self._on_phase(end)
+        self._on_phase(name or end)
         library.set_phases(invocation, start, end)
         if self.dump_phases_to is not None:
             library.dump_phases_to(invocation, self.dump_phases_to)

@@ -15,6 +15,7 @@ from iree.compiler import ir
 
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING
 from constpolicy.compiler.session import CompileFailed, Session
+from constpolicy.halving import culprits
 from constpolicy.rewrite.globals import INITIALIZER, accessed, body, loads_in, stored_by, symbol, top_level
 from constpolicy.rewrite.inline import replace_loads
 
@@ -45,7 +46,7 @@ def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operati
     failed: list[ir.Operation] = []
     values = _values(session, module, chosen, quiet=survive)
     if values is None and survive:
-        failed = _culprits(session, module, chosen)
+        failed = culprits(chosen, lambda part: _values(session, module, part, quiet=True) is None)
         chosen = [op for op in chosen if op not in failed]
         _make_self_contained(module, chosen)
         values = _values(session, module, chosen, quiet=False)
@@ -73,21 +74,6 @@ def _take_over(
         initializer.erase()
         evaluated += names
     return tuple(evaluated), tuple(rejected)
-
-
-def _culprits(session: Session, module: ir.Operation, failing: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The initializers of a group on which const-eval fails that are to blame: alone, or else the whole group."""
-    if len(failing) == 1:
-        return list(failing)
-    middle = len(failing) // 2
-    halves = [half for half in (failing[:middle], failing[middle:]) if _fails(session, module, half)]
-    if not halves:
-        return list(failing)
-    return [culprit for half in halves for culprit in _culprits(session, module, half)]
-
-
-def _fails(session: Session, module: ir.Operation, part: Sequence[ir.Operation]) -> bool:
-    return _values(session, module, part, quiet=True) is None
 
 
 def _make_self_contained(module: ir.Operation, chosen: Collection[ir.Operation]) -> None:
@@ -135,7 +121,7 @@ def _values(
     known = {symbol(op) for op in top_level(second) if "initial_value" in op.attributes}
     try:
         with session.override({"iree-opt-const-eval": "true"}), session.diagnostics_held_back(quiet) as held:
-            session.run(second, start=BEFORE_HOISTING, end=HOISTING)
+            session.run(second, start=BEFORE_HOISTING, end=HOISTING, name="const-eval")
     except CompileFailed:
         return None
     for line in held:

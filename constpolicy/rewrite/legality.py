@@ -19,6 +19,8 @@ def _with_refusals(candidate: Candidate, const_eval: bool) -> Candidate:
         refusals[Action.EVALUATE] = "const-eval is switched off by --iree-opt-const-eval=false"
     if (reason := initialize.refusal(candidate)) is not None:
         refusals[Action.INITIALIZE] = reason
-    if candidate.share is None:
+    if Action.EVALUATE in refusals:  # what is shared is an evaluated result
+        refusals[Action.SHARE] = refusals[Action.EVALUATE]
+    elif candidate.share is None:
         refusals.setdefault(Action.SHARE, "no other reader of its sources could read the result instead")
     return replace(candidate, refusals=refusals)

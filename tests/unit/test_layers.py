@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "constpolicy"
-LAYERS: tuple[str, ...] = ("records", "policy", "compiler", "candidates", "rewrite", "pipeline", "driver")
+LAYERS: tuple[str, ...] = ("records", "halving", "policy", "compiler", "candidates", "rewrite", "pipeline", "driver")
 LAYERS += ("verify", "report", "tune", "cli")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

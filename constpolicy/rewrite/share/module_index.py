@@ -24,7 +24,7 @@ class Placed:
 class ModuleIndex:
     """Constants that are tensors, loads of globals, and what initializers store, all in program order.
 
-    `stores` holds the globals that exactly one initializer, of a single block, stores to exactly once.
+    `stores` holds the immutable globals that one initializer, of a single block, stores to once.
     """
 
     constants: Sequence[Placed]
@@ -59,12 +59,17 @@ def index_module(module: ir.Operation) -> ModuleIndex:
             return ir.WalkResult.ADVANCE
 
         top.walk(visit)
-    return ModuleIndex(constants, loads, _single_stores(stores), globals_by_name, holders)
+    return ModuleIndex(constants, loads, _single_stores(stores, globals_by_name), globals_by_name, holders)
 
 
-def _single_stores(stores: Mapping[str, Sequence[Placed]]) -> dict[str, Placed]:
+def _single_stores(
+    stores: Mapping[str, Sequence[Placed]], globals_by_name: Mapping[str, ir.Operation]
+) -> dict[str, Placed]:
+    single = {name: placed[0] for name, placed in stores.items() if len(placed) == 1 and name in globals_by_name}
     return {
-        name: placed[0]
-        for name, placed in stores.items()
-        if len(placed) == 1 and placed[0].holder.name == INITIALIZER and len(placed[0].holder.regions[0].blocks) == 1
+        name: store
+        for name, store in single.items()
+        if "is_mutable" not in globals_by_name[name].attributes
+        and store.holder.name == INITIALIZER
+        and len(store.holder.regions[0].blocks) == 1
     }

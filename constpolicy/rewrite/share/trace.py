@@ -10,6 +10,7 @@ from iree.compiler import ir
 from constpolicy.rewrite.globals import LOAD, accessed
 from constpolicy.rewrite.share.attributes import argument_position, defining_op, element_count, shape_of, yielded
 from constpolicy.rewrite.share.change import UNCHANGED, Change, change_in
+from constpolicy.rewrite.share.constants import Content, content_of
 from constpolicy.rewrite.share.index_map import IndexMap
 from constpolicy.rewrite.share.module_index import CONSTANTS, Placed
 from constpolicy.rewrite.share.refusal import Refusal
@@ -22,7 +23,7 @@ _NO_SOURCE = ("tensor.empty", "linalg.fill", "tensor.splat")
 class Origin:
     """A constant of which every element is in the result: result[lies(i)] == change(constant[i])."""
 
-    constant: ir.Operation  # arith.constant, flow.tensor.constant or a load of a global that has a value
+    content: Content
     lies: IndexMap
     change: Change = UNCHANGED
 
@@ -35,16 +36,14 @@ def origins(value: ir.Value, stores: Mapping[str, Placed]) -> list[Origin]:
     op = defining_op(value)
     if op is None:
         raise Refusal("it depends on a value that is not a constant")
-    if op.name == LOAD:
-        if (store := stores.get(accessed(op))) is not None:
-            return origins(store.op.operands[0], stores)
-        return [Origin(op, IndexMap.identity(shape_of(op.results[0])))]
-    if op.name in CONSTANTS:
-        return [Origin(op, IndexMap.identity(shape_of(op.results[0])))]
+    if op.name == LOAD and (store := stores.get(accessed(op))) is not None:
+        return origins(store.op.operands[0], stores)
+    if op.name in (LOAD, *CONSTANTS):
+        return [Origin(content_of(op), IndexMap.identity(shape_of(op.results[0])))]
     if op.name == "linalg.generic":
         operand, change = _passed_on(op)
         return [
-            Origin(origin.constant, moved(op, operand, origin.lies), origin.change.then(change))
+            Origin(origin.content, moved(op, operand, origin.lies), origin.change.then(change))
             for origin in origins(op.operands[operand], stores)
         ]
     return _through(op, stores)
@@ -61,7 +60,7 @@ def _through(op: ir.Operation, stores: Mapping[str, Placed]) -> list[Origin]:
             continue
         try:
             for origin in origins(value, stores):
-                found.append(Origin(origin.constant, moved(op, operand, origin.lies), origin.change))
+                found.append(Origin(origin.content, moved(op, operand, origin.lies), origin.change))
         except Refusal as refusal:
             refusals.append((element_count(value), refusal))
     if not found:

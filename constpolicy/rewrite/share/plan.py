@@ -1,0 +1,118 @@
+"""What can be shared: from the candidates to sources that could die, with readers, cost and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from iree.compiler import ir
+
+from constpolicy.records import Action, Candidate, Program, ShareOffer
+from constpolicy.rewrite.share import cost
+from constpolicy.rewrite.share.attributes import shape_of
+from constpolicy.rewrite.share.change import check
+from constpolicy.rewrite.share.constants import holders_of
+from constpolicy.rewrite.share.floats import numbers_in
+from constpolicy.rewrite.share.legality import check_devices, check_home, check_source
+from constpolicy.rewrite.share.module_index import ModuleIndex, index_module
+from constpolicy.rewrite.share.readers import Readers, readers_of
+from constpolicy.rewrite.share.refusal import Refusal
+from constpolicy.rewrite.share.trace import Origin, origins
+
+
+@dataclass(frozen=True)
+class Home:
+    """A candidate whose global can hold the one copy of some sources (`origins`)."""
+
+    candidate: Candidate
+    name: str  # of the global
+    shape: tuple[int, ...]
+    origins: tuple[Origin, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The program with offers and refusals, and what carrying the offers out needs."""
+
+    program: Program
+    homes: Mapping[str, Home]  # by candidate id
+
+
+def plan(module: ir.Operation, program: Program, initializers: Mapping[str, ir.Operation]) -> Plan:
+    """Finds out for every candidate whether and how it can be shared. `initializers` are the candidates', by id."""
+    index = index_module(module)
+    other_candidates = frozenset(initializers.values())
+    candidates: list[Candidate] = []
+    homes: dict[str, Home] = {}
+    for candidate in program.candidates:
+        try:
+            home = _home(candidate, index)
+            offer = _offer(home, index, other_candidates)
+            homes[candidate.id] = home
+            candidates.append(replace(candidate, share=offer))
+        except Refusal as refusal:
+            refusals = {**candidate.refusals, Action.SHARE: str(refusal)}
+            candidates.append(replace(candidate, refusals=refusals))
+    return Plan(replace(program, candidates=tuple(candidates)), homes)
+
+
+def _home(candidate: Candidate, index: ModuleIndex) -> Home:
+    if len(candidate.globals) != 1:
+        raise Refusal("it has several results")
+    name = candidate.symbol.removeprefix("@")
+    store = index.stores.get(name)
+    if store is None:
+        raise Refusal("its global is stored to in several places")
+    check_home(name, index)
+    value = store.op.operands[0]
+    return Home(candidate, name, shape_of(value), tuple(origins(value, index.stores)))
+
+
+def _offer(home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operation]) -> ShareOffer:
+    """The offer for all the sources that can die. Reads in other candidates are left out: they are not decided yet."""
+    shared: list[tuple[Origin, Readers]] = []
+    refusals: list[Refusal] = []
+    for origin in home.origins:
+        try:
+            readers = source_readers(home, origin, index, other_candidates.__contains__)
+            if not readers.edits:
+                raise Refusal("nothing but const-exprs reads its source")
+            shared.append((origin, readers))
+        except Refusal as refusal:
+            refusals.append(refusal)
+    if not shared:
+        raise refusals[0]
+    return _offered(home, shared)
+
+
+def _offered(home: Home, shared: Sequence[tuple[Origin, Readers]]) -> ShareOffer:
+    largest, _ = max(shared, key=lambda pair: pair[0].content.count)
+    rows = [cost.gathered_rows(readers.edits, origin.content.count) for origin, readers in shared]
+    bits = home.candidate.type.element_bits
+    return ShareOffer(
+        source_key=largest.content.key,
+        saved_bytes=sum(_bytes(home, origin) for origin, _ in shared),
+        added_stride_bytes=max(cost.stride_bytes(origin.lies, home.shape, max(1, bits // 8)) for origin, _ in shared),
+        gathered_rows=None if None in rows else sum(row for row in rows if row is not None),
+        whole_table=any(cost.reads_whole(edit, o.content.count) for o, readers in shared for edit in readers.edits),
+    )
+
+
+def _bytes(home: Home, origin: Origin) -> int:
+    """Bytes of the source."""
+    sources = {source.key: source for source in home.candidate.sources}
+    source = sources.get(origin.content.key)
+    return source.bytes if source is not None else origin.content.count * home.candidate.type.element_bits // 8
+
+
+def source_readers(
+    home: Home, origin: Origin, index: ModuleIndex, ignored: Callable[[ir.Operation], bool]
+) -> Readers:
+    """What must be edited so that the source dies; raises Refusal. Reads in `ignored` initializers do not count."""
+    check_source(origin.content, index)
+    constants = [placed for placed in holders_of(origin.content, index) if not ignored(placed.holder)]
+    readers = readers_of(constants, origin.lies.inputs.dims, origin.lies, home.shape, origin.change)
+    check_devices(home.name, readers.edits, index)
+    if readers.edits and origin.change.steps:
+        check(origin.change, numbers_in(constants[0].op))
+    return readers

@@ -1,0 +1,202 @@
+"""How each reader of a source can read the result instead.
+
+Read in place: tensor.extract (gathers), operands of linalg.generic and of contractions with indexing maps. Views of
+the source (reshapes, slices, barriers, casts) are followed to what reads them. Every other operand gets a copy in
+the source's layout, made on each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from iree.compiler import ir
+
+from constpolicy.rewrite.share.attributes import indexing_maps, integers, loop_sizes, shape_of, uses_of
+from constpolicy.rewrite.share.change import Change
+from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement, ReadOperands, View, through
+from constpolicy.rewrite.share.index_map import Expr, IndexMap, Inputs, constant_of, dims_of, reshaped, simplified
+from constpolicy.rewrite.share.module_index import Placed
+from constpolicy.rewrite.share.refusal import Refusal
+from constpolicy.rewrite.share.relayout import RESHAPES
+
+_CONTRACTIONS = ("linalg.matmul", "linalg.batch_matmul", "linalg.contract")
+_BARRIER = "util.optimization_barrier"
+
+
+@dataclass
+class Readers:
+    """What is to be edited so that nothing reads the source any more.
+
+    `views` are the ops that only pass the source on; they, and then `constants`, are dead after the edits.
+    """
+
+    edits: list[Edit] = field(default_factory=list)
+    views: list[ir.Operation] = field(default_factory=list)
+    constants: list[Placed] = field(default_factory=list)
+
+
+def readers_of(
+    constants: Sequence[Placed], shape: Sequence[int], lies: IndexMap, home_shape: Sequence[int], change: Change
+) -> Readers:
+    """All readers of constants with the content of a source of `shape`, whose elements lie at `lies` in the home.
+
+    The constants may have other shapes with as many elements. Raises Refusal if a reader cannot be changed.
+    """
+    readers = Readers(constants=list(constants))
+    for placed in constants:
+        value = placed.op.results[0]
+        own = IndexMap.identity(shape_of(value))
+        view = View(lies.of(own.then(reshaped(shape_of(value), shape))))
+        _Visit(readers, placed.holder, tuple(home_shape), change).value(value, view)
+    return readers
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """Follows a value in one function or initializer."""
+
+    readers: Readers
+    holder: ir.Operation
+    home_shape: tuple[int, ...]
+    change: Change
+
+    def value(self, value: ir.Value, view: View) -> None:
+        linalg_operands: dict[ir.Operation, list[int]] = {}
+        for op, operand in uses_of(value):
+            if op.name == "tensor.extract" and operand == 0:
+                self.readers.edits.append(ReadElement(self.holder, op, view))
+            elif (passed_on := _passed_on(op, operand, view)) is not None:
+                self.value(op.results[0], passed_on)
+                self.readers.views.append(op)
+            elif "transfer" in op.name:
+                raise Refusal(f"{op.name} moves it to another device")
+            else:
+                linalg_operands.setdefault(op, []).append(operand)
+        for op, operands in linalg_operands.items():
+            self._operands(op, operands, view)
+
+    def _operands(self, op: ir.Operation, operands: Sequence[int], view: View) -> None:
+        mapped = {k: view for k in operands if self._reads_through_map(op, k, view)}
+        others = [k for k in operands if k not in mapped]
+        in_body = {k: view for k in others if _reads_in_body(op, others, k)}
+        if mapped or in_body:
+            self.readers.edits.append(ReadOperands(self.holder, op, mapped, in_body))
+        copied = [k for k in others if k not in in_body]
+        # Where an op gets a copy, its handle has to outlive the edits of its other operands.
+        assert not (copied and in_body), "an op whose operands are read in the body has no operand of another kind"
+        self.readers.edits += [ReadCopy(self.holder, op, k, view) for k in copied]
+
+    def _reads_through_map(self, op: ir.Operation, operand: int, view: View) -> bool:
+        """Whether a composed indexing map, of plain loops, says where the operand's elements lie in the home."""
+        if not _is_input(op, operand) or view.offsets:
+            return False
+        if op.name in _CONTRACTIONS and self.change.steps:
+            return False
+        sizes = loop_sizes(op)
+        inputs = Inputs(tuple(1 if size is None else size for size in sizes))
+        if None in sizes:
+            return False
+        exprs = [simplified(expr, inputs) for expr in through(view, indexing_maps(op)[operand])]
+        return _is_plain(exprs, sizes, self.home_shape, units=op.name not in _CONTRACTIONS)
+
+
+def _is_plain(exprs: Sequence[Expr], sizes: Sequence[int | None], shape: Sequence[int], *, units: bool) -> bool:
+    """Whether the expressions are distinct loops that run over whole dims of the shape (or 0 for a unit dim)."""
+    dims = dims_of(exprs)
+    named = [dim for dim in dims if dim is not None]
+    return len(set(named)) == len(named) and all(
+        sizes[dim] == size if dim is not None else units and size == 1 and constant_of(expr) == 0
+        for expr, dim, size in zip(exprs, dims, shape, strict=True)
+    )
+
+
+def _is_input(op: ir.Operation, operand: int) -> bool:
+    """Whether the operand is an input of a linalg op with indexing maps that can be edited."""
+    if op.name != "linalg.generic" and op.name not in _CONTRACTIONS or "indexing_maps" not in op.attributes:
+        return False
+    return operand < len(op.operands) - len(op.results)
+
+
+def _reads_in_body(op: ir.Operation, others: Sequence[int], operand: int) -> bool:
+    """Whether the body of a linalg.generic can extract the elements: the loops' sizes must be known without it."""
+    if op.name != "linalg.generic" or not all(_is_input(op, k) for k in others):
+        return False
+    maps = indexing_maps(op)
+    bound = {dim for k, each in enumerate(maps) if k not in others for dim in dims_of(each.results)}
+    return bound >= set(range(maps[0].n_dims))
+
+
+def _passed_on(op: ir.Operation, operand: int, view: View) -> View | None:
+    """The view of the op's result if the op only passes (a part of) its operand on; None if it does not."""
+    if operand != 0:
+        return None
+    if op.name in RESHAPES or op.name == "tensor.cast":
+        shape = shape_of(op.results[0])
+        own = IndexMap.identity(shape)
+        return View(view.lies.of(own.then(reshaped(shape, view.lies.inputs.dims))), view.offsets, view.guarded)
+    if op.name == _BARRIER:
+        return View(view.lies, view.offsets, guarded=True)
+    if op.name == "tensor.extract_slice":
+        return _slice(op, view)
+    return None
+
+
+def _slice(op: ir.Operation, view: View) -> View | None:
+    """The view of a slice; offsets that are known only at run time become symbols."""
+    sizes, strides = integers(op, "static_sizes"), integers(op, "static_strides")
+    dynamic = ir.ShapedType.get_dynamic_size()
+    if dynamic in sizes or dynamic in strides:
+        return None
+    shape = shape_of(op.results[0])
+    limits = [dim - (size - 1) * stride for dim, size, stride in zip(view.lies.inputs.dims, sizes, strides, strict=True)]
+    operands = iter(list(op.operands)[1:])
+    offsets, symbols, values = [], list(view.lies.inputs.symbols), list(view.offsets)
+    for offset, limit in zip(integers(op, "static_offsets"), limits, strict=True):
+        if offset == ir.ShapedType.get_dynamic_stride_or_offset():
+            offsets.append(Expr.get_symbol(len(symbols)))
+            symbols.append(limit)
+            values.append(next(operands))
+        else:
+            offsets.append(Expr.get_constant(offset))
+    own = IndexMap(Inputs(shape, tuple(symbols)), tuple(Expr.get_dim(k) for k in range(len(shape))))
+    in_slice = own.then(reshaped(shape, sizes))
+    index = [
+        component * stride + offset
+        for component, stride, offset in zip(in_slice.results, strides, offsets, strict=True)
+    ]
+    return View(view.lies.of(IndexMap(own.inputs, tuple(index))), tuple(values), view.guarded)
+
+
+def rows_read(edit: Edit) -> int | None:
+    """How many rows (along the last dim that is not of size 1) the reader takes per call; None if unknown."""
+    if isinstance(edit, ReadElement):
+        times = _times_run(edit.op)
+        return None if times is None else -(-times // row_length(edit.view.lies.inputs.dims))
+    if isinstance(edit, ReadCopy):
+        return prod(edit.view.lies.inputs.dims) // row_length(edit.view.lies.inputs.dims)
+    views = [*edit.through_map.values(), *edit.in_body.values()]
+    return sum(prod(view.lies.inputs.dims) // row_length(view.lies.inputs.dims) for view in views)
+
+
+def row_length(shape: Sequence[int]) -> int:
+    return next((size for size in reversed(shape) if size != 1), 1)
+
+
+def _times_run(op: ir.Operation) -> int | None:
+    """How often an op in the body of a linalg.generic runs per call; None if that is not known."""
+    parent = op.parent
+    if parent is None:
+        return None
+    outer = parent.operation
+    if outer.name in ("util.func", "util.initializer"):
+        return 1
+    if outer.name != "linalg.generic":
+        return None
+    times = _times_run(outer)
+    for size in loop_sizes(outer):
+        times = None if times is None or size is None else times * size
+    return times
+
+
