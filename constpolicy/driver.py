@@ -5,6 +5,7 @@ The compile itself is `pipeline`; here the policy meets it. Nothing here loads t
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -155,7 +156,10 @@ class _Ladder:
         if ended.signal:
             self._step(f"{ended.crash}; running iree-compile itself")
             arguments = (*self.command.without_output, "-o", self.output)
-            compiled = replace(compiled, exit_code=tool.run_quietly(arguments))
+            code = tool.run_quietly(arguments)
+            if code > 128:
+                self._step(f"iree-compile itself was ended by {signal.Signals(code - 128).name}, too")
+            compiled = replace(compiled, exit_code=code)
         return replace(compiled, fallbacks=tuple(self.steps))
 
     def _without_crashing_candidates(self, attempt: _Attempt, ended: _Ended) -> tuple[_Attempt, _Ended]:

@@ -228,6 +228,8 @@ class Evaluation:
     rejected: tuple[str, ...] = ()  # candidate ids: const-eval left their initializers for load time
     failed: tuple[str, ...] = ()  # candidate ids: const-eval failed on them, and they were left for load time
     seconds: float = 0.0
+    shared: tuple[str, ...] = ()  # candidate ids: evaluated, and their sources are gone
+    not_shared: Mapping[str, str] = field(default_factory=dict)  # candidate ids: why not, and what became of them
 
 
 class ConstPolicyError(Exception):

@@ -47,13 +47,13 @@ class CompileRun:
 def tools(policies: list[str]) -> list[Tool]:
     """The baseline (the real binary), its console script, and one tool for each policy or switch."""
     real = _real_binary()
-    script = _console_script("iree-compile", "iree.compiler.tools.scripts.iree_compile.__main__")
+    script = _console_script("iree-compile", "iree.compiler.tools.scripts.iree_compile")
     given = [Tool(BASELINE, (real,)), Tool(SCRIPT, script)]
     for name in policies:
         if name in SWITCHES:
             given.append(Tool(name, (real,), (SWITCHES[name],)))
         else:
-            command = (*_console_script("constpolicy", "constpolicy.cli.main"), "compile")
+            command = (*_console_script("constpolicy", "constpolicy"), "compile")
             given.append(Tool(name, command, ("--policy", name)))
     return given
 
@@ -65,9 +65,9 @@ def _real_binary() -> str:
 
 
 def _console_script(name: str, module: str) -> tuple[str, ...]:
-    """The script beside this Python, or else the module whose `main` it would call."""
+    """The script beside this Python, or else the module that does the same."""
     script = shutil.which(name, path=str(Path(sys.executable).parent))
-    return (script,) if script else (sys.executable, "-c", f"from {module} import main; main()")
+    return (script,) if script else (sys.executable, "-m", module)
 
 
 def environment() -> dict[str, str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import onnx
 
-from scripts.models import bert
+from scripts.models import bert, tied_lm
 from scripts.models.quantize import quantize
 from scripts.models.registry import MODELS, Input, Installed, Model, Wheel
 
@@ -81,7 +81,9 @@ def _make(model: Model, scratch: Path) -> Path:
         bert.write(source, path)
         return path
     path = scratch / f"{model.name}.onnx"
-    if isinstance(source, Installed):
+    if isinstance(source, tied_lm.TiedLmConfig):
+        tied_lm.write(source, path)
+    elif isinstance(source, Installed):
         path.write_bytes(_installed(source).read_bytes())
     else:
         path.write_bytes(_wheel_member(source))

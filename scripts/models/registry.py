@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scripts.models.bert import BertConfig
+from scripts.models.tied_lm import TiedLmConfig
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Model:
     """A model, with the shapes that it is imported at and the values that it takes."""
 
     name: str
-    source: Wheel | Installed | BertConfig
+    source: Wheel | Installed | BertConfig | TiedLmConfig
     inputs: tuple[Input, ...]
     import_flags: tuple[str, ...] = ("--opset-version", "17")
 
@@ -99,6 +100,9 @@ MODELS = {
         _bert("bert_base", BertConfig()),
         _bert("bert2", BertConfig(layers=2)),
         _bert("bert1tok", BertConfig(layers=1, seq=1)),
+        Model(
+            "tied_lm", TiedLmConfig(), (Input("input_ids", (1, TiedLmConfig().seq), "int64", 0, TiedLmConfig().vocab),)
+        ),
         Model("minilm", _MINILM_L6, _text(Input("token_type_ids", (1, 128), "int64", 0, 1))),
         Model("minilm_l3", _MINILM_L3, _text()),
         Model("nudenet", Wheel(*_NUDENET), _image("images", 320, 320)),

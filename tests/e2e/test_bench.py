@@ -41,7 +41,7 @@ def test_what_cannot_be_compiled_is_named_and_makes_the_run_fail(tmp_path: Path)
     result = bench(tmp_path, "--models", "broken.mlir", "--policies", "hoisting-off", "--json", "out.json")
     assert result.returncode == 1
     assert "not measured: broken.mlir, default, iree-compile: exit code 1" in result.stderr
-    assert "broken.mlir:1:17: error" in result.stderr
+    assert "broken.mlir:1:16: error" in result.stderr
     assert json.loads((tmp_path / "out.json").read_text())["rows"] == []
 
 

@@ -67,6 +67,15 @@ def test_bert_grows_by_one_copy_of_the_word_embedding_under_data_tiling(tmp_path
     assert growth == pytest.approx(8000 * 64 * 4, rel=0.05)
 
 
+def test_a_tied_language_model_from_onnx_stores_its_table_twice_at_default_flags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(fetch.CACHE_VARIABLE, str(tmp_path / "models"))
+    program = fetch.get("tied_lm")
+    growth = size(program, tmp_path) - size(program, tmp_path, EVAL_OFF)
+    assert growth == pytest.approx(16000 * 384 * 4, rel=0.01)
+
+
 # Small programs
 
 
