@@ -12,7 +12,7 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ from typing import Any
 import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
+
+from scripts.models import cases, fetch
+from scripts.models.registry import MODELS, Input
 
 Array = npt.NDArray[Any]
 
@@ -38,9 +41,6 @@ _ELEMENT_TYPES = {
 
 def locate(model: str) -> Path:
     """The program of that name: a file, a model of the registry, or one of the small cases."""
-    from scripts.models import cases, fetch
-    from scripts.models.registry import MODELS
-
     if Path(model).is_file():
         return Path(model).resolve()
     if model in MODELS:
@@ -50,33 +50,33 @@ def locate(model: str) -> Path:
     return cases.write(fetch.cache_folder() / "cases", [model])[0]
 
 
-def _ranges(model: str) -> list[tuple[float, float]]:
-    """The range of each input as far as it is known, in order."""
-    from scripts.models.cases import CASES
-    from scripts.models.registry import MODELS
+def declared_inputs(declaration: str, rows: int | None = None) -> list[Input]:
+    """The inputs of an `iree.abi.declaration`, with integers in [0, rows) and floats in [-1, 1).
 
-    if model in MODELS:
-        return [(i.low, i.high) for i in MODELS[model].inputs]
-    return [(0, case.rows) for case in CASES if case.name == model and case.rows is not None]
-
-
-def make_inputs(declaration: str, ranges: list[tuple[float, float]]) -> list[Array]:
-    """Seeded random values for the inputs of an `iree.abi.declaration`: within `ranges`, then in [-1, 1) or [0, 2).
-
-    Raises ValueError for a type that cannot be made up: a dynamic shape, or an element type not known here.
+    Raises ValueError for one that no values can be made up for: a dynamic shape, an element type not known here.
     """
-    rng = np.random.default_rng(0)
-    arrays = []
+    declared = []
     for i, (shape, element) in enumerate(re.findall(r"%input\d+: (?:tensor<)?((?:[\d?]+x)*)(\w+)>?", declaration)):
         if "?" in shape or element not in _DTYPES:
-            raise ValueError(f"no values can be made up for an input of {declaration}")
-        dtype = np.dtype(_DTYPES[element])
-        integers = dtype.kind == "i"
-        low, high = ranges[i] if i < len(ranges) else (0, 2) if integers else (-1, 1)
-        size = [int(n) for n in shape.split("x") if n]
-        values = rng.integers(int(low), int(high), size) if integers else rng.uniform(low, high, size)
-        arrays.append(np.asarray(values, dtype=dtype))
-    return arrays
+            raise ValueError(f"no values can be made up for the inputs of {declaration}")
+        dtype = _DTYPES[element]
+        low, high = (0, rows or 2) if dtype.startswith("int") else (-1, 1)
+        declared.append(Input(f"input{i}", tuple(int(n) for n in shape.split("x") if n), dtype, low, high))
+    return declared
+
+
+def make_inputs(inputs: Sequence[Input]) -> list[Array]:
+    """Seeded random values of each input's shape and type, within its range."""
+    rng = np.random.default_rng(0)
+    return [
+        np.asarray(
+            rng.integers(int(i.low), int(i.high), i.shape)
+            if i.dtype.startswith("int")
+            else rng.uniform(i.low, i.high, i.shape),
+            dtype=i.dtype,
+        )
+        for i in inputs
+    ]
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def call_once(path: str, inputs: list[Array]) -> list[Array]:
 def calls(model: str, device: str, samples: int, paths: list[str]) -> list[dict[str, Any]]:
     """For each module, interleaved: seconds per call of each sample; the outputs' largest difference to the first's."""
     loaded = [load_module(path, device) for path in paths]
-    inputs = make_inputs(loaded[0].declaration, _ranges(model))
+    inputs = make_inputs(_inputs(model, loaded[0]))
     callers = [_caller(module, inputs) for module in loaded]
     outputs = [[output.copy() for output in call()] for call in callers]
     seconds: list[list[float]] = [[] for _ in paths]
@@ -169,6 +169,14 @@ def calls(model: str, device: str, samples: int, paths: list[str]) -> list[dict[
         {"seconds": seconds[i], "difference": max(map(difference, outputs[0], outputs[i]), default=0.0)}
         for i in range(len(paths))
     ]
+
+
+def _inputs(model: str, loaded: Loaded) -> Sequence[Input]:
+    if model in MODELS:
+        return MODELS[model].inputs
+    if not loaded.declaration:
+        raise ValueError(f"{model} does not declare its inputs, as programs imported from ONNX do not")
+    return declared_inputs(loaded.declaration, next((c.rows for c in cases.CASES if c.name == model), None))
 
 
 def _repeats(callers: list[Callable[[], list[Array]]]) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from iree.compiler.tools.binaries import find_tool
 
-from scripts.bench_worker import call_once, make_inputs
+from scripts.bench_worker import call_once, declared_inputs, make_inputs
 from scripts.models import bert, cases, fetch
 from scripts.models.registry import MODELS
 
@@ -93,7 +93,7 @@ def test_a_case_gives_the_same_numbers_with_and_without_const_eval(
     ]
     declared = re.search(r"@main\((.*?)\) ->", case.build())
     assert declared is not None
-    inputs = make_inputs(re.sub(r"%\w+:", "%input0:", declared[1]), [(0, case.rows)] if case.rows else [])
+    inputs = make_inputs(declared_inputs(re.sub(r"%\w+:", "%input0:", declared[1]), case.rows))
     evaluated, computed = [call_once(str(module), inputs) for module in modules]
     assert len(evaluated) == len(computed) > 0
     for one, other in zip(evaluated, computed, strict=True):
@@ -168,8 +168,6 @@ def test_a_real_model_runs_on_values_within_its_ranges(tmp_path: Path, name: str
     except fetch.UnreachableError as error:
         pytest.skip(str(error))
     module = iree_compile(program, tmp_path / "out.vmfb")
-    model = MODELS[name]
-    declaration = ", ".join(f"%input{i}: tensor<{shape}>" for i, shape in enumerate(model.verify_inputs))
-    outputs = call_once(str(module), make_inputs(declaration, [(i.low, i.high) for i in model.inputs]))
+    outputs = call_once(str(module), make_inputs(MODELS[name].inputs))
     assert outputs
     assert all(np.all(np.isfinite(output)) for output in outputs)
