@@ -21,7 +21,7 @@ _CALLS = frozenset({"util.call", "func.call", "func.call_indirect", "flow.call"}
 _INDIRECT = frozenset({"util.global.address", "util.global.load.indirect", "util.global.store.indirect"})
 _WITHOUT_EFFECTS = (
     *("arith.", "complex.", "index.", "math."),
-    *("linalg.", "tensor.", "iree_encoding.", "iree_linalg_ext.", "flow.tensor."),
+    *("linalg.", "tensor.", "iree_encoding.", "iree_linalg_ext.", "iree_tensor_ext.", "flow.tensor."),
     *("util.global.load", "util.global.store", "util.return"),
 )
 _PARAMETERS = ("#flow.parameter", "#stream.parameter")

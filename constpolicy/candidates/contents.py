@@ -108,7 +108,7 @@ class Contents:
         assert dense is not None
         count, width = prod(type.shape or ()), (type.element_bits + 7) // 8
         if dense.is_splat:
-            return f"splat {type.element_type} 0x{dense.data(width).hex()} x{count}"
+            return f"{type.element_type} 0x{dense.data(width).hex()} x{count}"
         # older versions keep booleans as bits; the bindings unpack them
         if type.element_type == "i1":
             data = memoryview(ir.DenseElementsAttr(op.attributes[attribute])).cast("B")

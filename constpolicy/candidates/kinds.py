@@ -46,6 +46,7 @@ _BY_NAME = {
     "iree_encoding.set_encoding": Kind.PACK,
     "iree_encoding.unset_encoding": Kind.PACK,
     "iree_linalg_ext.attention": Kind.CONTRACTION,
+    "iree_linalg_ext.dequantize_affine": Kind.DEQUANTIZE,
     "iree_linalg_ext.gather": Kind.GATHER,
     "iree_linalg_ext.im2col": Kind.PACK,
     "iree_linalg_ext.map_gather": Kind.GATHER,
@@ -106,6 +107,8 @@ def kinds_of(op: ir.Operation) -> tuple[Kind, ...]:
         return _kinds_of_generic(op)
     if (kind := _BY_NAME.get(name)) is not None:
         return (kind,)
+    if name == "iree_linalg_ext.quantize_affine":
+        return (Kind.ELEMENTWISE, Kind.CAST)
     if _CONTRACTIONS.match(name):
         return (Kind.CONTRACTION,)
     if _REDUCTIONS.match(name):
@@ -154,6 +157,7 @@ class _Body:
     """What a linalg.generic's body computes, without what only addresses elements of other tensors."""
 
     arithmetic: tuple[str, ...]  # op names
+    arguments: frozenset[int]  # the operands whose elements are computed with
     extracts: bool  # reads elements of a captured tensor
     counts: bool  # computes with the position of the element
     widens: bool  # casts a narrower number to a wider one
@@ -176,14 +180,21 @@ class _Access:
     constants: int  # indices that are constants
 
     @property
+    def rank(self) -> int:
+        return len(self.loops) + self.constants
+
+    @property
     def known(self) -> tuple[int, ...]:
         return tuple(loop for loop in self.loops if loop is not None)
 
 
 def _kinds_of_generic(op: ir.Operation) -> tuple[Kind, ...]:
     body = _body(op)
-    inputs, output = _accesses(op)
-    movement = _movement(inputs, output, _unit_loops(op))
+    accesses = _accesses(op)
+    first_output = len(accesses) - len(op.results)
+    inputs = [accesses[k] for k in sorted(body.arguments) if k < first_output and accesses[k].rank]
+    output = accesses[first_output]
+    movement = _movement(inputs, output, _unit_loops(op, output))
     if "reduction" in str(op.attributes["iterator_types"]):
         contracts = len(inputs) == 2 and body.multiplies_and_adds
         return (Kind.CONTRACTION,) if contracts else _distinct(Kind.REDUCTION, *_computing(body, inputs))
@@ -225,31 +236,40 @@ def _movement(inputs: list[_Access], output: _Access, unit_loops: frozenset[int]
 
 
 def _body(op: ir.Operation) -> _Body:
-    computing = _computes_data(_nested(op))
+    computing, arguments = _computes_data(op)
     names = [inner.name for inner in computing]
     return _Body(
         arithmetic=tuple(n for n in names if n.startswith(_ON_NUMBERS) and n not in _INDEX_CASTS | {"arith.constant"}),
+        arguments=arguments,
         extracts=any(inner.name == "tensor.extract" and len(inner.operands) > 1 for inner in computing),
         counts="linalg.index" in names,
         widens=any(_widens(inner) for inner in computing),
     )
 
 
-def _computes_data(body: list[ir.Operation]) -> list[ir.Operation]:
-    """The ops whose values reach the result other than as an index of tensor.extract; the last ones first."""
+def _computes_data(generic: ir.Operation) -> tuple[list[ir.Operation], frozenset[int]]:
+    """The ops whose values reach the result other than as an index of tensor.extract, the last ones first.
+
+    Also the positions of the operands whose elements do.
+    """
+    body = _nested(generic)
     inside = set(body)
+    block = generic.regions[0].blocks[0]
     pending = [inner for inner in body if inner.name == "linalg.yield"]
     found: dict[ir.Operation, None] = {}
+    arguments: set[int] = set()
     while pending:
         op = pending.pop(0)
         if op in found:
             continue
         found[op] = None
         pending += _nested(op)
-        operands = list(op.operands)[:1] if op.name == "tensor.extract" else op.operands
-        owners = (value.owner for value in operands)
-        pending += [o.operation for o in owners if not isinstance(o, ir.Block) and o.operation in inside]
-    return list(found)
+        for value in list(op.operands)[:1] if op.name == "tensor.extract" else op.operands:
+            if isinstance(value.owner, ir.Block):
+                arguments.update(k for k, argument in enumerate(block.arguments) if argument == value)
+            elif value.owner.operation in inside:
+                pending.append(value.owner.operation)
+    return list(found), frozenset(arguments)
 
 
 def _widens(op: ir.Operation) -> bool:
@@ -266,11 +286,8 @@ def _bits(type: ir.Type) -> int:
     return width
 
 
-def _accesses(op: ir.Operation) -> tuple[list[_Access], _Access]:
-    """The accesses of the inputs that are tensors with a rank, and of the first result."""
-    accesses = [_access(str(map)) for map in ir.ArrayAttr(op.attributes["indexing_maps"])]
-    inputs = [access for access in accesses[: len(accesses) - len(op.results)] if access.loops]
-    return inputs, accesses[len(accesses) - len(op.results)]
+def _accesses(op: ir.Operation) -> list[_Access]:
+    return [_access(str(map)) for map in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
 @lru_cache(maxsize=1024)
@@ -283,9 +300,8 @@ def _access(map: str) -> _Access:
     return _Access(tuple(loop for loop, fixed in zip(loops, constant, strict=True) if not fixed), sum(constant))
 
 
-def _unit_loops(op: ir.Operation) -> frozenset[int]:
+def _unit_loops(op: ir.Operation, output: _Access) -> frozenset[int]:
     """The loops that run once, as far as the first result tells."""
-    _, output = _accesses(op)
     type = op.results[0].type
     if not isinstance(type, ir.RankedTensorType) or output.constants:
         return frozenset()

@@ -1,6 +1,7 @@
 """Prints the candidates of a program as FileCheck likes them: `python -m tests.ir.print_candidates FILE [FLAGS]`.
 
-`--stop-at=dispatch-creation`, before the flags, shows what DispatchCreation hoists as well.
+Before the flags can stand: `--stop-at=dispatch-creation`, to show what DispatchCreation hoists as well, or
+`--ask-const-eval`, to print instead which globals const-eval itself leaves to initializers.
 """
 
 from __future__ import annotations
@@ -13,9 +14,14 @@ from constpolicy.compiler.session import Session
 from constpolicy.records import Action, Candidate, Phase, Program, Reader, Source
 
 _STOP_AT = "--stop-at="
+_ASK_CONST_EVAL = "--ask-const-eval"
 
 
 def main(path: str, flags: Sequence[str]) -> None:
+    if flags and flags[0] == _ASK_CONST_EVAL:
+        names = left_by_const_eval(path, flags[1:])
+        print("left for load time:", *(f"@{name}" for name in names) if names else ("none",))
+        return
     phase = Phase.GLOBAL_OPTIMIZATION
     if flags and flags[0].startswith(_STOP_AT):
         phase, flags = Phase(flags[0].removeprefix(_STOP_AT)), flags[1:]
@@ -37,6 +43,16 @@ def program(path: str, flags: Sequence[str], phase: Phase = Phase.GLOBAL_OPTIMIZ
             start, existing = str(Phase.GLOBAL_OPTIMIZATION), global_names(module)
         session.run(module, start=start, end=str(phase))
         return find(module, existing, phase).program
+
+
+def left_by_const_eval(path: str, flags: Sequence[str]) -> tuple[str, ...]:
+    """The globals, in program order, that initializers still store to after const-eval has run."""
+    from constpolicy.candidates.index import index
+
+    session = Session(flags, on_phase=lambda phase: None)
+    with session.context:
+        module = session.parse(path, start="start", end=str(Phase.GLOBAL_OPTIMIZATION))
+        return tuple(name for section in index(module).sections for name in section.stored)
 
 
 def lines(program: Program) -> Iterator[str]:
