@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import prod
 
 from constpolicy.rewrite.globals import INITIALIZER
@@ -40,7 +41,7 @@ def stride_bytes(lies: IndexMap, home_shape: Sequence[int], element_bytes: int) 
         _position(lies.at([0] * row_dim + [k] + [0] * (len(shape) - row_dim - 1)), home_shape)
         for k in range(row_length(shape))
     ]
-    return element_bytes * max((abs(b - a) for a, b in zip(positions, positions[1:], strict=False)), default=0)
+    return element_bytes * max((abs(b - a) for a, b in pairwise(positions)), default=0)
 
 
 def _position(index: Sequence[int], shape: Sequence[int]) -> int:

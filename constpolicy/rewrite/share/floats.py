@@ -65,7 +65,7 @@ def numbers_in(constant: ir.Operation) -> Numbers:
 
 def _data(constant: ir.Operation) -> memoryview | bytes:
     """The elements, row-major, little-endian."""
-    attribute = constant.attributes["value"] if "value" in constant.attributes else None
+    attribute = constant.attributes.get("value")
     if isinstance(attribute, ir.DenseElementsAttr):
         try:
             return memoryview(attribute).cast("B")

@@ -169,7 +169,7 @@ def _common_factor(expr: Expr, divisor: int, inputs: Inputs) -> tuple[int, Expr,
     for common in sorted(candidates, reverse=True):
         multiples, remainder = _split(expr, common)
         low, high = value_range(remainder, inputs)
-        if 0 <= low and high < common:
+        if low >= 0 and high < common:
             return common, multiples, remainder
     return 1, expr, Expr.get_constant(0)
 

@@ -63,5 +63,5 @@ def _affinity(op: ir.Operation) -> ir.Attribute | None:
 
 
 def _is_private(op: ir.Operation) -> bool:
-    visibility = op.attributes["sym_visibility"] if "sym_visibility" in op.attributes else None
+    visibility = op.attributes.get("sym_visibility")
     return visibility is not None and ir.StringAttr(visibility).value == "private"

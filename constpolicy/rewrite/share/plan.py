@@ -47,9 +47,9 @@ def plan(module: ir.Operation, program: Program, initializers: Mapping[str, ir.O
     for candidate in program.candidates:
         try:
             home = _home(candidate, index)
-            offer = _offer(home, index, other_candidates)
-            homes[candidate.id] = home
-            candidates.append(replace(candidate, share=offer))
+            offered = replace(candidate, share=_offer(home, index, other_candidates))
+            homes[candidate.id] = replace(home, candidate=offered)
+            candidates.append(offered)
         except Refusal as refusal:
             refusals = {**candidate.refusals, Action.SHARE: str(refusal)}
             candidates.append(replace(candidate, refusals=refusals))
@@ -105,9 +105,7 @@ def _bytes(home: Home, origin: Origin) -> int:
     return source.bytes if source is not None else origin.content.count * home.candidate.type.element_bits // 8
 
 
-def source_readers(
-    home: Home, origin: Origin, index: ModuleIndex, ignored: Callable[[ir.Operation], bool]
-) -> Readers:
+def source_readers(home: Home, origin: Origin, index: ModuleIndex, ignored: Callable[[ir.Operation], bool]) -> Readers:
     """What must be edited so that the source dies; raises Refusal. Reads in `ignored` initializers do not count."""
     check_source(origin.content, index)
     constants = [placed for placed in holders_of(origin.content, index) if not ignored(placed.holder)]

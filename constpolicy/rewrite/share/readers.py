@@ -114,7 +114,7 @@ def _is_plain(exprs: Sequence[Expr], sizes: Sequence[int | None], shape: Sequenc
 
 def _is_input(op: ir.Operation, operand: int) -> bool:
     """Whether the operand is an input of a linalg op with indexing maps that can be edited."""
-    if op.name != "linalg.generic" and op.name not in _CONTRACTIONS or "indexing_maps" not in op.attributes:
+    if (op.name != "linalg.generic" and op.name not in _CONTRACTIONS) or "indexing_maps" not in op.attributes:
         return False
     return operand < len(op.operands) - len(op.results)
 
@@ -150,7 +150,9 @@ def _slice(op: ir.Operation, view: View) -> View | None:
     if dynamic in sizes or dynamic in strides:
         return None
     shape = shape_of(op.results[0])
-    limits = [dim - (size - 1) * stride for dim, size, stride in zip(view.lies.inputs.dims, sizes, strides, strict=True)]
+    limits = [
+        dim - (size - 1) * stride for dim, size, stride in zip(view.lies.inputs.dims, sizes, strides, strict=True)
+    ]
     operands = iter(list(op.operands)[1:])
     offsets, symbols, values = [], list(view.lies.inputs.symbols), list(view.offsets)
     for offset, limit in zip(integers(op, "static_offsets"), limits, strict=True):
@@ -198,5 +200,3 @@ def _times_run(op: ir.Operation) -> int | None:
     for size in loop_sizes(outer):
         times = None if times is None or size is None else times * size
     return times
-
-
