@@ -1,0 +1,38 @@
+"""How strictly a build is to be verified, as follows from what was decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from constpolicy.records import Action
+from constpolicy.verify.tolerance import EXACT, Tolerance
+
+
+@dataclass(frozen=True)
+class Standard:
+    tolerance: Tolerance
+    reason: str
+
+
+def expected_standard(actions: Collection[Action], *, target_is_host: bool, tolerance: Tolerance) -> Standard:
+    """Bit-exact wherever the decisions leave no room for other numbers, else the given tolerance.
+
+    Args:
+      actions: What became of the candidates.
+      target_is_host: Whether the program is compiled for the very CPU that evaluated the constants.
+      tolerance: The policy's.
+    """
+    causes = []
+    recomputed = sorted({str(a) for a in actions} & {Action.INLINE.value, Action.FUSE.value})
+    if recomputed:
+        causes.append(
+            f"{' and '.join(recomputed)} let constant expressions fuse with others, which may round differently"
+        )
+    if not target_is_host:
+        causes.append(
+            "constants are evaluated by this CPU's code and computed at load by the target's, which may differ"
+        )
+    if not causes:
+        return Standard(EXACT, "bit-exact: the same code computes every number, while compiling or while running")
+    return Standard(tolerance, f"within the policy's tolerance: {'; '.join(causes)}")
