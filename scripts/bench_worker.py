@@ -21,6 +21,7 @@ import iree.runtime as rt
 import numpy as np
 import numpy.typing as npt
 
+from constpolicy.verify.measure import measure_load
 from scripts.models import cases, fetch
 from scripts.models.registry import MODELS, Input
 
@@ -93,7 +94,10 @@ class Loaded:
 
 
 def load_module(path: str, device: str) -> Loaded:
-    """Loads the file, runs its initializers, and finds the function to call: `@main`, or else the first one."""
+    """Loads the file, runs its initializers, and finds the function to call: `@main`, or else the first one.
+
+    What constpolicy.verify calls has to declare its inputs, which programs imported from ONNX do not.
+    """
     config = rt.Config(device)
     module = rt.VmModule.mmap(config.vm_instance, path)
     context = rt.VmContext(config.vm_instance, [*config.default_vm_modules, module])
@@ -104,24 +108,12 @@ def load_module(path: str, device: str) -> Loaded:
     return Loaded(config, context, function)
 
 
-def _resident_bytes() -> int:
-    status = Path("/proc/self/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    if found is None:
-        raise RuntimeError("the system does not tell resident memory in /proc/self/status")
-    return int(found[1]) * 1024
-
-
 def load(path: str, device: str) -> dict[str, float]:
     """The time of one load in seconds, and by how many bytes the process grew."""
-    rt.Config(device)  # what the driver itself takes belongs to no module
-    before = _resident_bytes()
-    start = time.perf_counter()
-    loaded = load_module(path, device)
-    seconds = time.perf_counter() - start
-    after = _resident_bytes()
-    del loaded
-    return {"seconds": seconds, "resident_bytes": after - before}
+    figures = measure_load(Path(path), device=device)
+    if figures.resident_bytes is None:
+        raise RuntimeError("this system does not tell how much memory is resident")
+    return {"seconds": figures.seconds, "resident_bytes": figures.resident_bytes}
 
 
 def _caller(loaded: Loaded, inputs: list[Array]) -> Callable[[], list[Array]]:
