@@ -106,7 +106,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
                     existing,
                     survive=orders.survive_const_eval,
                 )
-            evaluation = carry_out(module, settled, evaluation)
+            evaluation = carry_out(module, sharing, settled, evaluation)
         if orders.only_evaluate:
             return Finished(0, evaluation)
         deferred.run(session, module, flags)

@@ -11,7 +11,6 @@ from constpolicy.records import Action, Evaluation
 from constpolicy.rewrite.evaluate import evaluable_by_user
 from constpolicy.rewrite.globals import INITIALIZER, top_level
 from constpolicy.rewrite.share import edits
-from constpolicy.rewrite.share.constants import Content
 from constpolicy.rewrite.share.module_index import ModuleIndex, index_module
 from constpolicy.rewrite.share.plan import Home, Plan, source_readers
 from constpolicy.rewrite.share.readers import Readers
@@ -44,22 +43,22 @@ def settle(
     wanted = [plan.homes[id] for id, action in actions.items() if action is Action.SHARE]
     if not wanted:
         return Settled(actions)
-    index = index_module(module)
+    index = index_module(module, plan.contents)
     evaluated = _to_be_evaluated(module, initializers, actions, existing_globals)
     settled, not_shared = dict(actions), {}
     homes: dict[str, tuple[Home, tuple[Origin, ...]]] = {}
-    taken: dict[Content, Home] = {}
+    taken: dict[str, Home] = {}
     for home in sorted(wanted, key=_preference):
         won: list[Origin] = []
         reasons: list[str] = []
         for origin in home.origins:
-            if (other := taken.get(origin.content)) is not None:
+            if (other := taken.get(origin.content.key)) is not None:
                 reasons.append(f"its source is shared through @{other.name}")
                 continue
             try:
                 if source_readers(home, origin, index, evaluated.__contains__).edits:
                     won.append(origin)
-                    taken[origin.content] = home
+                    taken[origin.content.key] = home
             except Refusal as refusal:
                 reasons.append(str(refusal))
         id = home.candidate.id
@@ -92,7 +91,7 @@ def _to_be_evaluated(
     return frozenset(chosen | own)
 
 
-def carry_out(module: ir.Operation, settled: Settled, evaluation: Evaluation) -> Evaluation:
+def carry_out(module: ir.Operation, plan: Plan, settled: Settled, evaluation: Evaluation) -> Evaluation:
     """Makes the sources' readers read the homes that were evaluated, so that the sources die.
 
     Returns the evaluation with what was shared, and what was to be and is not.
@@ -103,7 +102,7 @@ def carry_out(module: ir.Operation, settled: Settled, evaluation: Evaluation) ->
         if id not in evaluation.evaluated:
             not_shared[id] = f"const-eval did not evaluate it: {Action.INITIALIZE} instead"
             continue
-        index = index_module(module)
+        index = index_module(module, plan.contents)
         reasons = [reason for origin in origins if (reason := _share(home, origin, index)) is not None]
         if len(reasons) < len(origins):
             shared.append(id)
@@ -119,7 +118,7 @@ def _share(home: Home, origin: Origin, index: ModuleIndex) -> str | None:
     except Refusal as refusal:
         return str(refusal)
     _move_before_readers(index, home, readers)
-    table = edits.Home(index.loads[home.name][0].op, origin.change)
+    table = edits.Home(index.loads(home.name)[0].op, origin.change)
     for edit in readers.edits:
         edits.apply(edit, table)
     for op in [*reversed(readers.views), *(placed.op for placed in readers.constants)]:

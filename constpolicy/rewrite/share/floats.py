@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from constpolicy.compiler.elements import elements
+from constpolicy.rewrite.share.attributes import element_count
 from constpolicy.rewrite.share.refusal import Refusal
 
 _CHUNK = 1 << 20  # elements looked at in one go, so that the temporary arrays stay small
@@ -46,7 +48,8 @@ def numbers_in(constant: ir.Operation) -> Numbers:
     element = str(ir.RankedTensorType(constant.results[0].type).element_type)
     format = FORMATS[element]
     width = 1 + format.exponent_bits + format.mantissa_bits
-    raw = np.frombuffer(_data(constant), dtype=f"<u{width // 8}")
+    count = element_count(constant.results[0])
+    raw = np.frombuffer(_data(constant, count * width // 8), dtype=f"<u{width // 8}")
     low, high, used = format.bias, -format.bias, 0
     for start in range(0, len(raw), _CHUNK):
         chunk = raw[start : start + _CHUNK] & ((1 << (width - 1)) - 1)
@@ -63,12 +66,9 @@ def numbers_in(constant: ir.Operation) -> Numbers:
     return Numbers(min(low, high), max(low, high), format.mantissa_bits - trailing_zeros)
 
 
-def _data(constant: ir.Operation) -> memoryview | bytes:
+def _data(constant: ir.Operation, size: int) -> memoryview:
     """The elements, row-major, little-endian."""
-    attribute = constant.attributes.get("value")
-    if isinstance(attribute, ir.DenseElementsAttr):
-        try:
-            return memoryview(attribute).cast("B")
-        except (BufferError, ValueError, TypeError):
-            pass
-    raise Refusal("its values are scaled or cast, and they cannot be read to check that this is exactly invertible")
+    dense = elements(constant, "value")
+    if dense is None:
+        raise Refusal("its values are scaled or cast, and they cannot be read to check that this is exactly invertible")
+    return dense.data(size)

@@ -15,8 +15,9 @@ from collections.abc import Iterable
 
 from iree.compiler import ir
 
-from constpolicy.rewrite.globals import INITIALIZER
-from constpolicy.rewrite.share.constants import Content
+from constpolicy.candidates.contents import Content
+from constpolicy.candidates.index import is_mutable, is_private
+from constpolicy.records import Origin
 from constpolicy.rewrite.share.edits import Edit
 from constpolicy.rewrite.share.module_index import ModuleIndex
 from constpolicy.rewrite.share.refusal import Refusal
@@ -26,24 +27,22 @@ _AFFINITIES = ("stream.affinity", "stream.affinity.default")
 
 def check_home(name: str, index: ModuleIndex) -> None:
     """The candidate's global can hold the one copy."""
-    home = index.globals[name]
-    if "is_mutable" in home.attributes:
-        raise Refusal("its global is mutable")
-    if all(load.holder.name == INITIALIZER for load in index.loads.get(name, ())):
+    if all(load.in_initializer for load in index.loads(name)):
         raise Refusal("only other const-exprs read its result, no function does")
 
 
 def check_source(content: Content, index: ModuleIndex) -> None:
     """The source can die."""
-    if content.name is None:
-        return
-    source = index.globals.get(content.name)
-    if source is None or "initial_value" not in source.attributes:
-        raise Refusal(f"its source @{content.name} has no value before the program runs")
-    if "is_mutable" in source.attributes:
-        raise Refusal(f"its source @{content.name} is mutable")
-    if not _is_private(source):
-        raise Refusal(f"its source @{content.name} is public")
+    if content.origin is Origin.GLOBAL:
+        source = index.globals[content.key.removeprefix("@")]
+        if is_mutable(source):
+            raise Refusal(f"its source {content.name} is mutable")
+        if not is_private(source):
+            raise Refusal(f"its source {content.name} is public")
+    for placed in index.constants[content.key]:
+        type = ir.RankedTensorType(placed.op.results[0].type)
+        if str(type.element_type) != content.type.element_type:
+            raise Refusal(f"the bytes of its source {content.name} are also read as {type}")
 
 
 def check_devices(home: str, edits: Iterable[Edit], index: ModuleIndex) -> None:
@@ -60,8 +59,3 @@ def check_devices(home: str, edits: Iterable[Edit], index: ModuleIndex) -> None:
 
 def _affinity(op: ir.Operation) -> ir.Attribute | None:
     return next((op.attributes[name] for name in _AFFINITIES if name in op.attributes), None)
-
-
-def _is_private(op: ir.Operation) -> bool:
-    visibility = op.attributes.get("sym_visibility")
-    return visibility is not None and ir.StringAttr(visibility).value == "private"

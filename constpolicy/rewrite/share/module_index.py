@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from iree.compiler import ir
 
-from constpolicy.rewrite.globals import INITIALIZER, LOAD, STORE, accessed, symbol, top_level
-
-CONSTANTS = ("arith.constant", "flow.tensor.constant")
+from constpolicy.candidates.contents import Content, Contents
+from constpolicy.candidates.index import accessed, index, is_mutable
+from constpolicy.rewrite.share.refusal import Refusal
 
 
 @dataclass(frozen=True)
@@ -18,58 +18,54 @@ class Placed:
 
     holder: ir.Operation
     op: ir.Operation
+    in_initializer: bool
 
 
 @dataclass(frozen=True)
 class ModuleIndex:
-    """Constants that are tensors, loads of globals, and what initializers store, all in program order.
+    """Constants and loads by the key of what they hold, and stores by global, in program order."""
 
-    `stores` holds the immutable globals that one initializer, of a single block, stores to once.
-    """
-
-    constants: Sequence[Placed]
-    loads: Mapping[str, Sequence[Placed]]
-    stores: Mapping[str, Placed]
+    contents: Contents
     globals: Mapping[str, ir.Operation]
-    holders: Sequence[ir.Operation]
+    holders: Sequence[ir.Operation]  # functions and initializers
+    constants: Mapping[str, Sequence[Placed]]
+    stores: Mapping[str, Sequence[Placed]]
+
+    def loads(self, name: str) -> Sequence[Placed]:
+        return self.constants.get(f"@{name}", ())
+
+    def computed(self, name: str) -> ir.Value | None:
+        """The value that one initializer gives to the global; None if it has a value of its own. Raises Refusal."""
+        stores = self.stores.get(name, ())
+        if name not in self.globals or is_mutable(self.globals[name]):
+            raise Refusal(f"@{name} is mutable")
+        if len(stores) > 1 or any(len(store.holder.regions[0].blocks) != 1 for store in stores):
+            raise Refusal(f"@{name} is stored to in several places")
+        return stores[0].op.operands[0] if stores else None
 
 
-def index_module(module: ir.Operation) -> ModuleIndex:
-    constants: list[Placed] = []
-    loads: dict[str, list[Placed]] = {}
+def index_module(module: ir.Operation, contents: Contents | None = None) -> ModuleIndex:
+    """Walks the module once. Later walks of it must be given the first one's `contents`, which hands out the keys."""
+    indexed = index(module)
+    contents = contents or Contents(indexed.globals)
+    constants: dict[str, list[Placed]] = {}
     stores: dict[str, list[Placed]] = {}
-    globals_by_name: dict[str, ir.Operation] = {}
-    holders: list[ir.Operation] = []
-    for top in top_level(module):
-        if top.name == "util.global":
-            globals_by_name[symbol(top)] = top
-            continue
-        holders.append(top)
-
-        def visit(op: ir.Operation, holder: ir.Operation = top) -> ir.WalkResult:
-            name = op.name
-            if name in CONSTANTS:
-                if isinstance(op.results[0].type, ir.RankedTensorType):
-                    constants.append(Placed(holder, op.operation))
-            elif name == LOAD:
-                loads.setdefault(accessed(op), []).append(Placed(holder, op.operation))
-            elif name.startswith("util.global.store"):
-                stored = accessed(op) if name == STORE else ""  # "": through a pointer, to any global
-                stores.setdefault(stored, []).append(Placed(holder, op.operation))
-            return ir.WalkResult.ADVANCE
-
-        top.walk(visit)
-    return ModuleIndex(constants, loads, _single_stores(stores, globals_by_name), globals_by_name, holders)
+    for section in indexed.sections:
+        for op in (*section.constants, *section.loads):
+            if (content := contents.of(op)) is not None:
+                constants.setdefault(content.key, []).append(Placed(section.op, op, section.is_initializer))
+        for op in section.stores:
+            stores.setdefault(accessed(op), []).append(Placed(section.op, op, section.is_initializer))
+    holders = [section.op for section in indexed.sections]
+    return ModuleIndex(contents, indexed.globals, holders, constants, stores)
 
 
-def _single_stores(
-    stores: Mapping[str, Sequence[Placed]], globals_by_name: Mapping[str, ir.Operation]
-) -> dict[str, Placed]:
-    single = {name: placed[0] for name, placed in stores.items() if len(placed) == 1 and name in globals_by_name}
-    return {
-        name: store
-        for name, store in single.items()
-        if "is_mutable" not in globals_by_name[name].attributes
-        and store.holder.name == INITIALIZER
-        and len(store.holder.regions[0].blocks) == 1
-    }
+def stored_content(content: Content | None) -> Content:
+    """The content, if its bytes are in the file; raises Refusal."""
+    if content is None or content.type.shape is None:
+        raise Refusal("its source is no tensor of static shape")
+    if content.splat:
+        raise Refusal("its source is a splat, which takes no space")
+    if not content.stored_bytes:
+        raise Refusal(f"the bytes of its source {content.name} are not in the file")
+    return content

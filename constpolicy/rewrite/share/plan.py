@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
+from constpolicy.candidates.contents import Contents
 from constpolicy.records import Action, Candidate, Program, ShareOffer
 from constpolicy.rewrite.share import cost
 from constpolicy.rewrite.share.attributes import shape_of
 from constpolicy.rewrite.share.change import check
-from constpolicy.rewrite.share.constants import holders_of
 from constpolicy.rewrite.share.floats import numbers_in
 from constpolicy.rewrite.share.legality import check_devices, check_home, check_source
 from constpolicy.rewrite.share.module_index import ModuleIndex, index_module
@@ -36,6 +36,7 @@ class Plan:
 
     program: Program
     homes: Mapping[str, Home]  # by candidate id
+    contents: Contents  # knows the keys of the sources
 
 
 def plan(module: ir.Operation, program: Program, initializers: Mapping[str, ir.Operation]) -> Plan:
@@ -53,19 +54,18 @@ def plan(module: ir.Operation, program: Program, initializers: Mapping[str, ir.O
         except Refusal as refusal:
             refusals = {**candidate.refusals, Action.SHARE: str(refusal)}
             candidates.append(replace(candidate, refusals=refusals))
-    return Plan(replace(program, candidates=tuple(candidates)), homes)
+    return Plan(replace(program, candidates=tuple(candidates)), homes, index.contents)
 
 
 def _home(candidate: Candidate, index: ModuleIndex) -> Home:
     if len(candidate.globals) != 1:
         raise Refusal("it has several results")
     name = candidate.symbol.removeprefix("@")
-    store = index.stores.get(name)
-    if store is None:
-        raise Refusal("its global is stored to in several places")
     check_home(name, index)
-    value = store.op.operands[0]
-    return Home(candidate, name, shape_of(value), tuple(origins(value, index.stores)))
+    value = index.computed(name)
+    if value is None:
+        raise Refusal("its global has a value of its own")
+    return Home(candidate, name, shape_of(value), tuple(origins(value, index)))
 
 
 def _offer(home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operation]) -> ShareOffer:
@@ -86,29 +86,24 @@ def _offer(home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operat
 
 
 def _offered(home: Home, shared: Sequence[tuple[Origin, Readers]]) -> ShareOffer:
-    largest, _ = max(shared, key=lambda pair: pair[0].content.count)
-    rows = [cost.gathered_rows(readers.edits, origin.content.count) for origin, readers in shared]
+    largest, _ = max(shared, key=lambda pair: pair[0].content.bytes)
+    rows = [cost.gathered_rows(readers.edits, origin.elements) for origin, readers in shared]
     bits = home.candidate.type.element_bits
     return ShareOffer(
         source_key=largest.content.key,
-        saved_bytes=sum(_bytes(home, origin) for origin, _ in shared),
+        saved_bytes=sum(origin.content.stored_bytes for origin, _ in shared),
         added_stride_bytes=max(cost.stride_bytes(origin.lies, home.shape, max(1, bits // 8)) for origin, _ in shared),
         gathered_rows=None if None in rows else sum(row for row in rows if row is not None),
-        whole_table=any(cost.reads_whole(edit, o.content.count) for o, readers in shared for edit in readers.edits),
+        whole_table=any(cost.reads_whole(edit, o.elements) for o, readers in shared for edit in readers.edits),
     )
-
-
-def _bytes(home: Home, origin: Origin) -> int:
-    """Bytes of the source."""
-    sources = {source.key: source for source in home.candidate.sources}
-    source = sources.get(origin.content.key)
-    return source.bytes if source is not None else origin.content.count * home.candidate.type.element_bits // 8
 
 
 def source_readers(home: Home, origin: Origin, index: ModuleIndex, ignored: Callable[[ir.Operation], bool]) -> Readers:
     """What must be edited so that the source dies; raises Refusal. Reads in `ignored` initializers do not count."""
+    if origin.content.key not in index.constants:
+        return Readers()
     check_source(origin.content, index)
-    constants = [placed for placed in holders_of(origin.content, index) if not ignored(placed.holder)]
+    constants = [placed for placed in index.constants[origin.content.key] if not ignored(placed.holder)]
     readers = readers_of(constants, origin.lies.inputs.dims, origin.lies, home.shape, origin.change)
     check_devices(home.name, readers.edits, index)
     if readers.edits and origin.change.steps:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 from iree.compiler import ir
 
-from constpolicy.rewrite.globals import LOAD, accessed
+from constpolicy.candidates.contents import CONSTANTS, LOADS, Content
+from constpolicy.candidates.index import accessed
 from constpolicy.rewrite.share.attributes import argument_position, defining_op, element_count, shape_of, yielded
 from constpolicy.rewrite.share.change import UNCHANGED, Change, change_in
-from constpolicy.rewrite.share.constants import Content, content_of
 from constpolicy.rewrite.share.index_map import IndexMap
-from constpolicy.rewrite.share.module_index import CONSTANTS, Placed
+from constpolicy.rewrite.share.module_index import ModuleIndex, stored_content
 from constpolicy.rewrite.share.refusal import Refusal
 from constpolicy.rewrite.share.relayout import moved
 
@@ -27,29 +27,33 @@ class Origin:
     lies: IndexMap
     change: Change = UNCHANGED
 
+    @property
+    def elements(self) -> int:
+        return prod(self.lies.inputs.dims)
 
-def origins(value: ir.Value, stores: Mapping[str, Placed]) -> list[Origin]:
+
+def origins(value: ir.Value, index: ModuleIndex) -> list[Origin]:
     """The constants that a value holds whole; raises Refusal with the reason if there is none.
 
-    `stores` are the initializers' stores by global: loads of what an initializer computes are followed.
+    Loads of what an initializer computes are followed into the initializer.
     """
     op = defining_op(value)
     if op is None:
         raise Refusal("it depends on a value that is not a constant")
-    if op.name == LOAD and (store := stores.get(accessed(op))) is not None:
-        return origins(store.op.operands[0], stores)
-    if op.name in (LOAD, *CONSTANTS):
-        return [Origin(content_of(op), IndexMap.identity(shape_of(op.results[0])))]
+    if op.name in LOADS and (computed := index.computed(accessed(op))) is not None:
+        return origins(computed, index)
+    if op.name in CONSTANTS or op.name in LOADS:
+        return [Origin(stored_content(index.contents.of(op)), IndexMap.identity(shape_of(value)))]
     if op.name == "linalg.generic":
         operand, change = _passed_on(op)
         return [
             Origin(origin.content, moved(op, operand, origin.lies), origin.change.then(change))
-            for origin in origins(op.operands[operand], stores)
+            for origin in origins(op.operands[operand], index)
         ]
-    return _through(op, stores)
+    return _through(op, index)
 
 
-def _through(op: ir.Operation, stores: Mapping[str, Placed]) -> list[Origin]:
+def _through(op: ir.Operation, index: ModuleIndex) -> list[Origin]:
     """The origins of the operands that survive the op; with several operands, not all have to."""
     found: list[Origin] = []
     refusals: list[tuple[int, Refusal]] = []
@@ -59,7 +63,7 @@ def _through(op: ir.Operation, stores: Mapping[str, Placed]) -> list[Origin]:
         if source is not None and source.name in _NO_SOURCE:
             continue
         try:
-            for origin in origins(value, stores):
+            for origin in origins(value, index):
                 found.append(Origin(origin.content, moved(op, operand, origin.lies), origin.change))
         except Refusal as refusal:
             refusals.append((element_count(value), refusal))
