@@ -30,7 +30,8 @@ _Ended: TypeAlias = "child.Ended[pipeline.Finished]"
 class Compiled:
     """What became of a compile. `program` and `outcome` are None if it ended before there was anything to decide.
 
-    `fallbacks` says, for each step down that was taken, why. `seconds` are per phase.
+    `declarations` are those of the public functions, by name. `fallbacks` says, for each step down that was taken,
+    why. `seconds` are per phase.
     """
 
     exit_code: int
@@ -38,6 +39,7 @@ class Compiled:
     program: Program | None = None
     outcome: Outcome | None = None
     evaluation: Evaluation = field(default_factory=Evaluation)
+    declarations: Mapping[str, str] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -148,7 +150,7 @@ class _Ladder:
         if not _succeeded(ended) and attempt.departs_from_upstream:
             what = ended.crash or f"the compile failed in phase '{ended.phase}'"
             self._step(f"{what} under policy '{attempt.name}'; compiling under 'upstream' instead")
-            attempt = _Attempt(_upstream, strict=False)
+            attempt = _Attempt(upstream, strict=False)
             ended = self._run(attempt)
         compiled = _compiled(attempt, ended)
         for id in compiled.evaluation.failed:
@@ -187,7 +189,8 @@ class _Ladder:
         self.warn(reason)
 
 
-def _upstream() -> LoadedPolicy:
+def upstream() -> LoadedPolicy:
+    """The built-in policy that does what iree-compile does."""
     from constpolicy.policy.load import load_policy
 
     return load_policy("upstream")
@@ -205,5 +208,6 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
         program=attempt.program,
         outcome=attempt.outcome,
         evaluation=finished.evaluation,
+        declarations=finished.declarations,
         seconds=ended.seconds,
     )

@@ -47,6 +47,7 @@ class Finished:
 
     exit_code: int
     evaluation: Evaluation = field(default_factory=Evaluation)
+    declarations: Mapping[str, str] = field(default_factory=dict)  # of the public functions, by name
 
 
 def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
@@ -71,6 +72,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
 
     from constpolicy.candidates.find import find, global_names
     from constpolicy.compiler import deferred
+    from constpolicy.compiler.declarations import declarations
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply, legality
     from constpolicy.rewrite.share.carry_out import carry_out, settle
@@ -79,6 +81,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
     start = command.compile_from
     module = session.parse(command.input, start=start, end=BEFORE_HOISTING if before(start, BEFORE_HOISTING) else start)
     existing = global_names(module)
+    declared = declarations(module)
 
     flags = session.flags()
     const_eval = flags["iree-opt-const-eval"] == "true"
@@ -108,7 +111,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
                 )
             evaluation = carry_out(module, sharing, settled, evaluation)
         if orders.only_evaluate:
-            return Finished(0, evaluation)
+            return Finished(0, evaluation, declared)
         deferred.run(session, module, flags)
         session.finish(module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output))
-    return Finished(0, evaluation)
+    return Finished(0, evaluation, declared)

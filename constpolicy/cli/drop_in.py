@@ -21,7 +21,8 @@ class DropInCommand(click.Command):
     """Splits the arguments: the command's own options for click, everything else, untouched, for iree-compile."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("context_settings", {"help_option_names": ["--policy-help"], "max_content_width": 100})
+        settings = {"help_option_names": ["--policy-help"], "max_content_width": 100}
+        kwargs["context_settings"] = settings | kwargs.get("context_settings", {})
         super().__init__(*args, **kwargs)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
