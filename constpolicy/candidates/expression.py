@@ -21,7 +21,7 @@ class Expression:
 
     `root` is the op that computes the first result, seen through reshapes; None if a constant is stored as it is.
     `work_bytes` are the bytes of tensors read and written by its ops; constants that are splats, initial values of
-    results, and reshapes move none, and a gather reads no more than it writes.
+    results, and reshapes move none, and what takes a part of a tensor reads no more than it writes.
     """
 
     root: ir.Operation | None
@@ -92,7 +92,11 @@ def _defining(value: ir.Value) -> ir.Operation | None:
 def _work(op: ir.Operation, kinds: tuple[Kind, ...]) -> int:
     if kinds == (Kind.RESHAPE,):
         return 0
+    if op.name == "tensor.insert_slice":  # writes into its second operand, in place
+        return 2 * _bytes(op.operands[0])
     written = sum(_bytes(result) for result in op.results)
+    if kinds == (Kind.SLICE,):
+        return 2 * written
     inputs = list(op.operands)
     if op.name.startswith(("linalg.", "iree_linalg_ext.")):  # the last operands are what the results start from
         inputs = inputs[: len(inputs) - len(op.results)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from iree.compiler import ir
@@ -197,7 +197,8 @@ def _kinds_of_generic(op: ir.Operation) -> tuple[Kind, ...]:
     movement = _movement(inputs, output, _unit_loops(op, output))
     if "reduction" in str(op.attributes["iterator_types"]):
         contracts = len(inputs) == 2 and body.multiplies_and_adds
-        return (Kind.CONTRACTION,) if contracts else _distinct(Kind.REDUCTION, *_computing(body, inputs))
+        before = replace(body, arithmetic=body.arithmetic[1:])  # the first is what combines the elements
+        return (Kind.CONTRACTION,) if contracts else _distinct(Kind.REDUCTION, *_computing(before, inputs))
     computing = _computing(body, inputs)
     return _distinct(*computing, *movement) or ((Kind.RESHAPE,) if inputs else (Kind.FILL,))
 

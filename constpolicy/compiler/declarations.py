@@ -28,10 +28,10 @@ def declarations(module: ir.Operation) -> dict[str, str]:
 
 def _public_functions(module: ir.Operation) -> Iterator[ir.Operation]:
     for op in module.regions[0].blocks[0].operations:
-        visibility = op.attributes.get("sym_visibility") if op.name == "util.func" else None
-        if visibility is None or ir.StringAttr(visibility).value != "public":
+        if op.name != "util.func" or len(op.regions[0].blocks) != 1:
             continue
-        if len(op.regions[0].blocks) == 1:
+        visibility = op.attributes.get("sym_visibility")  # absent on what is public
+        if visibility is None or ir.StringAttr(visibility).value == "public":
             yield op.operation
 
 

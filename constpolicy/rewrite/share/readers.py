@@ -2,7 +2,7 @@
 
 Read in place: tensor.extract (gathers), operands of linalg.generic and of contractions with indexing maps. Views of
 the source (reshapes, slices, barriers, casts) are followed to what reads them. Every other operand gets a copy in
-the source's layout, made on each call.
+the source's layout, made on each call. So do reductions of floats: in another layout, IREE could add in another order.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class _Visit:
 
     def _reads_through_map(self, op: ir.Operation, operand: int, view: View) -> bool:
         """Whether a composed indexing map, of plain loops, says where the operand's elements lie in the home."""
-        if not _is_input(op, operand) or view.offsets:
+        if not _is_input(op, operand) or view.offsets or _adds_floats(op):
             return False
         if op.name in _CONTRACTIONS and self.change.steps:
             return False
@@ -119,9 +119,16 @@ def _is_input(op: ir.Operation, operand: int) -> bool:
     return operand < len(op.operands) - len(op.results)
 
 
+def _adds_floats(op: ir.Operation) -> bool:
+    """Whether a linalg op reduces to floats, so that its result depends on the order."""
+    reduces = op.name != "linalg.generic" or "reduction" in str(op.attributes["iterator_types"])
+    elements = (result.type.element_type for result in op.results if isinstance(result.type, ir.RankedTensorType))
+    return reduces and any(isinstance(element, ir.FloatType) for element in elements)
+
+
 def _reads_in_body(op: ir.Operation, others: Sequence[int], operand: int) -> bool:
     """Whether the body of a linalg.generic can extract the elements: the loops' sizes must be known without it."""
-    if op.name != "linalg.generic" or not all(_is_input(op, k) for k in others):
+    if op.name != "linalg.generic" or _adds_floats(op) or not all(_is_input(op, k) for k in others):
         return False
     maps = indexing_maps(op)
     bound = {dim for k, each in enumerate(maps) if k not in others for dim in dims_of(each.results)}
