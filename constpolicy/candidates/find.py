@@ -89,7 +89,7 @@ class _Search:
         affinity = self._affinity(section.op)
         origin = whole.root or section.op
         return Candidate(
-            id=self._fingerprints.id(section.ops, section.stored, affinity),
+            id=self._fingerprints.id(section, affinity),
             globals=tuple(self._hoisted_global(name) for name in section.stored),
             kind=whole.kind,
             kinds=whole.kinds,

@@ -3,57 +3,69 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from iree.compiler import ir
 
 from constpolicy.candidates.contents import Contents
+from constpolicy.candidates.index import STORES, Section
 
 _LENGTH = 12  # hexadecimal digits
 _NAMES_A_GLOBAL = "global"
+
+Names = dict[ir.Value, str]
 
 
 class Fingerprints:
     """Hashes expressions of one module.
 
-    Names of ops, attributes and types count, and how values flow between them; locations and the numbering of
-    symbols do not. A source counts by its content key; a global by the fingerprint of what computes it.
+    Names of ops, attributes and types count, and which values go where; locations, the order of independent ops and
+    the numbering of symbols do not. A source counts by its content key; a global by the fingerprint of what computes
+    it.
     """
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self._spelled: dict[ir.Attribute, str] = {}
-        self._computed: dict[str, str] = {}  # ids by the name of the candidates' globals
+        self._computed: dict[str, str] = {}  # ids by the key of the candidates' globals
         self._met: dict[str, int] = {}
 
-    def id(self, ops: Sequence[ir.Operation], stored: Sequence[str], affinity: str | None) -> str:
-        """The id of a candidate. Candidates go in module order; equal ones get "-2", "-3" after their ids.
-
-        `ops`: all ops of the initializer, nested ones included, in program order; `stored`: the names of its globals.
-        """
-        values: dict[ir.Value, int] = {}
-        text = "\n".join([affinity or "", *(self._describe(op, values) for op in ops)])
-        id = hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+    def id(self, section: Section, affinity: str | None) -> str:
+        """The id of a candidate. Candidates go in module order; equal ones get "-2", "-3" after their ids."""
+        id = _digest(affinity or "", *self._stored(section))[:_LENGTH]
         self._met[id] = self._met.get(id, 0) + 1
         if self._met[id] > 1:
             id = f"{id}-{self._met[id]}"
-        self._computed.update({name: f"{id}#{position}" for position, name in enumerate(stored)})
+        self._computed.update({f"@{name}": f"{id}#{position}" for position, name in enumerate(section.stored)})
         return id
 
-    def _describe(self, op: ir.Operation, values: dict[ir.Value, int]) -> str:
-        operands = [str(values.get(operand, "?")) for operand in op.operands]
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.arguments:
-                    values[argument] = len(values)
-        for result in op.results:
-            values[result] = len(values)
+    def _stored(self, section: Section) -> list[str]:
+        """Hashes of the values that an initializer stores, each made of those of the values it is computed from."""
+        values: Names = {}
+        stored: list[str] = []
+        for op, nested in _with_nested(section):
+            if op.name in STORES:
+                stored.append(values[op.operands[0]])
+                continue
+            inside: Names = {}
+            describe = partial(self._describe, outside=values, inside=inside)
+            digest = _digest(describe(op), *(describe(each) for each in nested))
+            for position, result in enumerate(op.results):
+                values[result] = f"{digest}#{position}"
+        return stored
+
+    def _describe(self, op: ir.Operation, outside: Names, inside: Names) -> str:
+        operands = [inside.get(operand) or outside.get(operand, "?") for operand in op.operands]
+        arguments = (a for region in op.regions for block in region.blocks for a in block.arguments)
+        for value in (*op.results, *arguments):
+            inside[value] = f"%{len(inside)}"
         types = [str(result.type) for result in op.results]
         return " ".join([op.name, *operands, *self._attributes(op), "->", *types])
 
     def _attributes(self, op: ir.Operation) -> list[str]:
         if (content := self._contents.of(op)) is not None:
-            return [self._computed.get(content.key.removeprefix("@"), content.key)]
+            return [self._computed.get(content.key, content.key)]
         named = [op.attributes[position] for position in range(len(op.attributes))]
         return sorted(f"{each.name}={self._spell(each.attr)}" for each in named if each.name != _NAMES_A_GLOBAL)
 
@@ -62,3 +74,14 @@ class Fingerprints:
         if spelled is None:
             spelled = self._spelled[attribute] = str(attribute)
         return spelled
+
+
+def _with_nested(section: Section) -> Iterator[tuple[ir.Operation, list[ir.Operation]]]:
+    """The ops that stand directly in an initializer, each with the ops in its regions."""
+    starts = [position for position, op in enumerate(section.ops) if op.parent == section.op]
+    for start, end in zip(starts, [*starts[1:], len(section.ops)], strict=True):
+        yield section.ops[start], section.ops[start + 1 : end]
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -143,10 +143,10 @@ def _kinds_of_arithmetic(op: ir.Operation) -> tuple[Kind, ...]:
 
 
 def _kinds_of_nested(op: ir.Operation) -> tuple[Kind, ...]:
-    """The kinds of the tensor ops inside; the last comes first, as it computes the result."""
-    inside = [inner for inner in _nested(op) if not inner.name.startswith(_ON_NUMBERS)]
-    kinds = [kinds_of(inner) for inner in inside if not inner.name.startswith(("iree_tensor_ext.dispatch.", "scf."))]
-    return tuple(kind for each in reversed(kinds) for kind in each if kind not in (Kind.SCALAR, Kind.OTHER))
+    """The kinds of the tensor ops inside: contractions first, then from the last, which computes the result."""
+    inside = [inner for inner in _nested(op) if not inner.name.startswith((*_ON_NUMBERS, "scf."))]
+    kinds = [kind for inner in reversed(inside) for kind in kinds_of(inner) if kind not in (Kind.SCALAR, Kind.OTHER)]
+    return tuple(sorted(kinds, key=lambda kind: kind is not Kind.CONTRACTION))
 
 
 # linalg.generic
