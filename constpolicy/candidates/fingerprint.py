@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from constpolicy.candidates.contents import Contents
 from constpolicy.candidates.index import STORES, Section
+from constpolicy.candidates.kinds import TRANSPARENT
 
 _LENGTH = 12  # hexadecimal digits
 _NAMES_A_GLOBAL = "global"
@@ -20,9 +21,9 @@ Names = dict[ir.Value, str]
 class Fingerprints:
     """Hashes expressions of one module.
 
-    Names of ops, attributes and types count, and which values go where; locations, the order of independent ops and
-    the numbering of symbols do not. A source counts by its content key; a global by the fingerprint of what computes
-    it.
+    Names of ops, attributes and types count, and which values go where; locations, barriers, the order of independent
+    ops and the numbering of symbols do not. A source counts by its content key, a global by the fingerprint of what
+    computes it.
     """
 
     def __init__(self, contents: Contents) -> None:
@@ -47,6 +48,9 @@ class Fingerprints:
         for op, nested in _with_nested(section):
             if op.name in STORES:
                 stored.append(values[op.operands[0]])
+                continue
+            if op.name in TRANSPARENT and not len(op.attributes):
+                values[op.results[0]] = values[op.operands[0]]
                 continue
             inside: Names = {}
             describe = partial(self._describe, outside=values, inside=inside)
