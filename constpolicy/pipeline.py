@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from constpolicy.compiler.child import Link
 from constpolicy.compiler.flags import CommandLine
-from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, before
+from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, OUTLINED, before
 from constpolicy.records import Action, Evaluation, Program
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Orders:
     actions: Mapping[str, Action]
     survive_const_eval: bool
     only_evaluate: bool = False  # end after const-eval, without an output
+    store_once: bool = False  # constants of equal content under several types
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply, legality
     from constpolicy.rewrite.share.carry_out import carry_out, settle
+    from constpolicy.rewrite.share.duplicates import store_once
     from constpolicy.rewrite.share.plan import plan
 
     start = command.compile_from
@@ -113,5 +115,9 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
         if orders.only_evaluate:
             return Finished(0, evaluation, declared)
         deferred.run(session, module, flags)
-        session.finish(module, start=HOISTING, end=command.compile_to, write=lambda inv: emit(inv, command, output))
+        reached = HOISTING
+        if orders.store_once and before(OUTLINED, command.compile_to):
+            session.run(module, start=reached, end=OUTLINED)
+            reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
+        session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
     return Finished(0, evaluation, declared)

@@ -221,6 +221,15 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Duplicate:
+    """A constant that IREE would have stored once for each of its types, and that is stored once."""
+
+    name: str  # as records.Source has it
+    types: tuple[str, ...]
+    saved_bytes: int
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """What const-eval made of the candidates that were to be evaluated."""
 
@@ -230,6 +239,7 @@ class Evaluation:
     seconds: float = 0.0
     shared: tuple[str, ...] = ()  # candidate ids: evaluated, and their sources are gone
     not_shared: Mapping[str, str] = field(default_factory=dict)  # candidate ids: why not, and what became of them
+    duplicates: tuple[Duplicate, ...] = ()
 
 
 class ConstPolicyError(Exception):

@@ -31,6 +31,7 @@ class Offered:
     refusals: dict[str, str]
     shared: list[str]
     not_shared: dict[str, str]
+    duplicates: list[dict[str, object]]  # the fields of records.Duplicate
 
 
 def compile_shared(source: Path, output: Path, *flags: str) -> Offered:
@@ -63,7 +64,7 @@ def main(arguments: list[str]) -> None:
         assert isinstance(question, pipeline.WantsDecisions)
         asked.append(question.program)
         actions = {c.id: Action.SHARE if c.share else Action.EVALUATE for c in question.program.candidates}
-        return pipeline.Orders(actions, survive_const_eval=True)
+        return pipeline.Orders(actions, survive_const_eval=True, store_once=True)
 
     ended = child.run(partial(pipeline.compile_module, parse([source, *flags]), output), answer=answer)
     assert ended.result is not None, ended.crash
@@ -77,6 +78,7 @@ def main(arguments: list[str]) -> None:
                 "refusals": {c.symbol: c.refusals[Action.SHARE] for c in candidates.values() if not c.share},
                 "shared": [candidates[id].symbol for id in evaluation.shared],
                 "not_shared": {candidates[id].symbol: reason for id, reason in evaluation.not_shared.items()},
+                "duplicates": [vars(duplicate) for duplicate in evaluation.duplicates],
             }
         )
     )

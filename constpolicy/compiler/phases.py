@@ -20,6 +20,7 @@ PHASES = (
 )
 BEFORE_HOISTING = "preprocessing"  # the last phase that ends before const-exprs are hoisted
 HOISTING = "global-optimization"  # ends with HoistIntoGlobals and const-eval
+OUTLINED = "flow"  # ends with every constant in a global of its own
 
 
 def before(phase: str, other: str) -> bool:
