@@ -8,7 +8,8 @@ This predicts the verdict without asking the compiler; whether code generation t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from iree.compiler import ir
 
@@ -27,14 +28,18 @@ _WITHOUT_EFFECTS = (
 _PARAMETERS = ("#flow.parameter", "#stream.parameter")
 
 
-def refusals(index: Index) -> Mapping[ir.Operation, str]:
-    """For each initializer that const-eval will not evaluate, the reason in words."""
+def refusals(index: Index, hoisted: Collection[ir.Operation]) -> Mapping[ir.Operation, str]:
+    """For each initializer that const-eval will not evaluate, the reason in words.
+
+    The `hoisted` ones hold const-exprs only: no need to look for effects.
+    """
     reasons: dict[ir.Operation, str] = {}
     late: set[str] = set()  # globals that only running the program gives a value
     for section in index.sections:
         if not section.is_initializer:
             continue
-        reason = next(_reasons(section, index.globals, late), None)
+        effects = () if section.op in hoisted else _effects(section)
+        reason = next(chain(_reasons(section, index.globals, late), effects), None)
         if reason is not None:
             reasons[section.op] = reason
             late.update(section.stored)
@@ -69,8 +74,12 @@ def _reasons_in_op(op: ir.Operation, *, nested: bool) -> Iterator[str]:
         yield f"has a call ({name})"
     elif name in _INDIRECT:
         yield "reaches a global through its address"
-    elif not name.startswith(_WITHOUT_EFFECTS):
-        yield f"has an operation with effects ({name})"
+
+
+def _effects(section: Section) -> Iterator[str]:
+    for op in section.ops:
+        if op.parent == section.op and not op.name.startswith(_WITHOUT_EFFECTS):
+            yield f"has an operation with effects ({op.name})"
 
 
 def _reasons_in_load(load: ir.Operation, globals_by_name: Mapping[str, ir.Operation], late: set[str]) -> Iterator[str]:

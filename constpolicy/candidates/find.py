@@ -76,10 +76,10 @@ class _Search:
         self._phase = phase
         self._contents = Contents(indexed.globals)
         self._fingerprints = Fingerprints(self._contents)
-        self._refusals = const_eval.refusals(indexed)
+        inside = {section.op for section in hoisted}
+        self._refusals = const_eval.refusals(indexed, inside)
         self._default_affinity = _attribute(module, _DEFAULT_AFFINITY)
         self._loads = _by_global(indexed.sections)
-        inside = {section.op for section in hoisted}
         self._outside = self._constants([section for section in indexed.sections if section.op not in inside])
         self._readers: dict[str, tuple[Reader, ...]] = {}
 
@@ -133,7 +133,7 @@ class _Search:
 
     def _sources(self, section: Section) -> Iterator[Source]:
         met: set[tuple[str, str]] = set()
-        for op in [op for op in section.ops if op in set(section.constants + section.loads)]:
+        for op in section.ops:
             content = self._contents.of(op)
             if content is None or (content.key, content.type.text) in met:
                 continue
