@@ -16,7 +16,7 @@ from constpolicy.compiler import child, tool
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import replacing
 from constpolicy.halving import culprits
-from constpolicy.records import Action, Evaluation, Program
+from constpolicy.records import Action, Decision, Evaluation, Program
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
@@ -76,7 +76,7 @@ class _Attempt:
         self.outcome = decide(program, self.policy.policy, strict=self.strict)
         if self.explain_only:
             return None
-        actions = {decision.candidate_id: decision.action for decision in self.outcome.decisions}
+        actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
         survive = not self.strict and self.name != "upstream"
         return pipeline.Orders(actions, survive_const_eval=survive, only_evaluate=self.only_evaluate)
@@ -187,6 +187,12 @@ class _Ladder:
     def _step(self, reason: str) -> None:
         self.steps.append(reason)
         self.warn(reason)
+
+
+def _ordered(decision: Decision) -> Action:
+    """The action to carry out. What const-eval will refuse to evaluate is still handed to it, as IREE does."""
+    refused = decision.wanted is Action.EVALUATE and decision.action is Action.INITIALIZE
+    return Action.EVALUATE if refused else decision.action
 
 
 def upstream() -> LoadedPolicy:

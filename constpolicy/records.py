@@ -216,6 +216,7 @@ class Decision:
     reason: str
     decided_by: str  # "rule 'name'", "allow.transpose", "limits.max_growth_bytes", "default", "budgets.file_growth"
     growth_bytes: int  # result minus the sources that die, given all the other decisions, as if evaluated
+    wanted: Action | None = None  # what the policy asked for, before it was found impossible
     pinned: bool = False  # a rule decided: budgets leave it alone
     warnings: tuple[str, ...] = ()  # actions that were asked for and impossible, each with its reason
 

@@ -1,0 +1,170 @@
+"""From candidates and a policy to decisions: a pure function.
+
+Rules first (the first that matches decides and pins), then allow, limits and the default; then the budgets choose
+which of the unpinned evaluations stay. What a candidate cannot have moves on to the next legal action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from constpolicy.policy.growth import STORED, Liveness
+from constpolicy.policy.match import expansion_ratio, matches
+from constpolicy.policy.schema import Policy
+from constpolicy.policy.units import format_size
+from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Program
+
+_LAST_RESORTS = (Action.INITIALIZE, Action.INLINE, Action.EVALUATE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was decided, in the order of the program's candidates.
+
+    `predicted_growth_bytes` is that of the file's constants, against leaving every candidate for load time.
+    """
+
+    decisions: tuple[Decision, ...]
+    warnings: tuple[str, ...] = ()
+    predicted_growth_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What the policy wants for a candidate, before it is asked whether that is possible."""
+
+    action: Action
+    reason: str
+    decided_by: str
+    otherwise: tuple[Action, ...]
+    pinned: bool = False
+
+
+def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome:
+    """Decides what becomes of every candidate.
+
+    With `strict`, an action that a candidate cannot have is a ConstPolicyError, as is a rule that matches nothing.
+    """
+    liveness = Liveness(program)
+    everything = {c.id: Action.EVALUATE for c in program.candidates}
+    growths = {c.id: liveness.growth(c, everything) for c in program.candidates}
+    decisions = {c.id: _legal(c, _wish(c, policy, growths[c.id])) for c in program.candidates}
+    _keep_growth_within_limit(program, policy, liveness, decisions)
+    actions = {id: decision.action for id, decision in decisions.items()}
+    ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
+    warnings = (*_unmatched_rules(program, policy, growths), *_impossible(ordered, program))
+    if strict and warnings:
+        raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
+    return Outcome(ordered, warnings, liveness.file_growth(actions))
+
+
+def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
+    otherwise = tuple(policy.otherwise)
+    for index, rule in enumerate(policy.rules):
+        if matches(rule.when, candidate, growth):
+            name = rule.name or f"number {index + 1}"
+            return _Wish(rule.action, f"rule '{name}' matches", f"rule '{name}'", otherwise, pinned=True)
+    if policy.default not in STORED:
+        return _Wish(policy.default, f"the policy's default is {policy.default}", "default", otherwise)
+    denied = sorted(kind for kind in candidate.kinds if policy.allow.get(kind) is False)
+    if denied:
+        return _Wish(otherwise[0], f"the policy does not allow {denied[0]}", f"allow.{denied[0]}", otherwise[1:])
+    if (excess := _over_limit(candidate, policy)) is not None:
+        actions = tuple(policy.limits.otherwise or otherwise)
+        return _Wish(actions[0], excess[1], f"limits.{excess[0]}", actions[1:])
+    return _Wish(policy.default, f"the policy's default is {policy.default}", "default", otherwise)
+
+
+def _over_limit(candidate: Candidate, policy: Policy) -> tuple[str, str] | None:
+    """The limit on the candidate alone that it exceeds: its name, and the numbers in words."""
+    limits = policy.limits
+    if limits.max_result_bytes is not None and candidate.result_bytes > limits.max_result_bytes:
+        sizes = f"{format_size(candidate.result_bytes)} > max_result_bytes {format_size(limits.max_result_bytes)}"
+        return "max_result_bytes", f"result {sizes}"
+    ratio = expansion_ratio(candidate)
+    if limits.max_expansion_ratio is not None and ratio > limits.max_expansion_ratio:
+        sizes = f"{format_size(candidate.source_bytes)} to {format_size(candidate.result_bytes)}"
+        numbers = f"{ratio:.4g} > max_expansion_ratio {limits.max_expansion_ratio:g}"
+        return "max_expansion_ratio", f"expansion {numbers} ({sizes})"
+    return None
+
+
+def _legal(candidate: Candidate, wish: _Wish) -> Decision:
+    """The first action that the candidate can have, the wish itself at best."""
+    refused: list[str] = []
+    for action in (wish.action, *wish.otherwise, *_LAST_RESORTS):
+        if candidate.allows(action):
+            break
+        refused.append(f"{action} is impossible: {candidate.refusals[action]}")
+    else:
+        action = Action.INLINE  # refused like everything else, and always computes the same
+    reason = "; ".join((wish.reason, *dict.fromkeys(refused)))
+    return Decision(
+        candidate_id=candidate.id,
+        action=action,
+        wanted=wish.action,
+        reason=reason,
+        decided_by=wish.decided_by,
+        growth_bytes=0,  # known when everything is decided
+        pinned=wish.pinned,
+        warnings=tuple(dict.fromkeys(refused)),
+    )
+
+
+def _keep_growth_within_limit(
+    program: Program, policy: Policy, liveness: Liveness, decisions: dict[str, Decision]
+) -> None:
+    """Moves unpinned evaluations over max_growth_bytes on, until none is left.
+
+    Each that moves keeps its sources alive, which can only raise the growth of others: this comes to an end.
+    """
+    limit = policy.limits.max_growth_bytes
+    if limit is None:
+        return
+    while True:
+        actions = {id: decision.action for id, decision in decisions.items()}
+        over = [
+            (candidate, growth)
+            for candidate in program.candidates
+            if actions[candidate.id] is Action.EVALUATE and not decisions[candidate.id].pinned
+            if (growth := liveness.growth(candidate, actions)) > limit and _has_other(candidate)
+        ]
+        if not over:
+            return
+        for candidate, growth in over:
+            reason = _growth_in_words(candidate, growth, limit, liveness.survivors(candidate, actions))
+            first, *rest = policy.limits.otherwise or policy.otherwise
+            wish = _Wish(first, reason, "limits.max_growth_bytes", tuple(rest))
+            decisions[candidate.id] = _legal(candidate, wish)
+
+
+def _has_other(candidate: Candidate) -> bool:
+    return any(candidate.allows(action) for action in Action if action is not Action.EVALUATE)
+
+
+def _growth_in_words(candidate: Candidate, growth: int, limit: int, alive: Iterable[tuple[object, str]]) -> str:
+    text = f"growth {format_size(growth)} > max_growth_bytes {format_size(limit)}"
+    for source, readers in alive:
+        return f"{text}: source {getattr(source, 'name', '')} stays alive, read by {readers}"
+    return f"{text}: the result has {format_size(candidate.result_bytes)}, more than the sources that die"
+
+
+def _unmatched_rules(program: Program, policy: Policy, growths: Mapping[str, int]) -> list[str]:
+    """Warnings for rules that match no candidate, or none that an earlier rule has not taken."""
+    warnings = []
+    taken: set[str] = set()
+    for index, rule in enumerate(policy.rules):
+        hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
+        name = rule.name or f"number {index + 1}"
+        if not hits:
+            warnings.append(f"rule '{name}' matches no candidate")
+        elif hits <= taken:
+            warnings.append(f"rule '{name}' decides nothing: earlier rules match all that it matches")
+        taken |= hits
+    return warnings
+
+
+def _impossible(decisions: Iterable[Decision], program: Program) -> list[str]:
+    symbols = {candidate.id: candidate.symbol for candidate in program.candidates}
+    return [f"{symbols[d.candidate_id]}: {text}" for d in decisions if d.pinned for text in d.warnings]

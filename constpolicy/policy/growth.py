@@ -1,0 +1,107 @@
+"""Growth by liveness: what evaluating adds to the file, when the sources that die are taken off.
+
+A source dies when nothing outside the candidates reads it and every candidate that reads it is evaluated or shared.
+A shared candidate makes its source die in any case: all other readers read the result instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from constpolicy.records import Action, Candidate, Origin, Program, Source
+
+STORED = frozenset({Action.EVALUATE, Action.SHARE})  # the actions that put the result into the file
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """Who reads what in a program, worked out once for all decisions."""
+
+    program: Program
+
+    @cached_property
+    def readers(self) -> dict[str, list[Candidate]]:
+        """The candidates that read each source, by the source's key, in program order."""
+        readers: dict[str, list[Candidate]] = {}
+        for candidate in self.program.candidates:
+            for key in dict.fromkeys(source.key for source in candidate.sources):
+                readers.setdefault(key, []).append(candidate)
+        return readers
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """One record of each source, by key."""
+        return {source.key: source for candidate in self.program.candidates for source in candidate.sources}
+
+    def dies(self, source: Source, actions: Mapping[str, Action]) -> bool:
+        """Whether the source is no longer stored under these actions (by candidate id)."""
+        readers = self.readers[source.key]
+        if any(self._moves_into(reader, source) for reader in readers if actions[reader.id] is Action.SHARE):
+            return True
+        return not source.shared and all(actions[reader.id] in STORED for reader in readers)
+
+    @staticmethod
+    def _moves_into(candidate: Candidate, source: Source) -> bool:
+        return candidate.share is not None and candidate.share.source_key == source.key
+
+    def needed(self, candidate: Candidate, actions: Mapping[str, Action]) -> bool:
+        """Whether an evaluated result is stored: some function, or an initializer that remains, reads it."""
+        by_symbol = self._readers_of_globals
+        if any(not reader.is_initializer for reader in candidate.readers):
+            return True
+        inner = [reader for stored in candidate.globals for reader in by_symbol.get(stored.symbol, [])]
+        remaining = len(candidate.readers) > len(inner)  # a user's initializer, of which nothing more is known
+        return remaining or any(actions[reader.id] not in STORED for reader in inner)
+
+    @cached_property
+    def _readers_of_globals(self) -> dict[str, list[Candidate]]:
+        found: dict[str, list[Candidate]] = {}
+        for candidate in self.program.candidates:
+            for source in candidate.sources:
+                if source.origin is Origin.GLOBAL:
+                    found.setdefault(source.name, []).append(candidate)
+        return found
+
+    def growth(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
+        """Bytes that evaluating the candidate adds, all other actions being as given.
+
+        The bytes of a dying source are split among the candidates that read it in proportion to their results, so
+        that all of them stand together as what they are together.
+        """
+        evaluated = {**actions, candidate.id: actions[candidate.id]}
+        if evaluated[candidate.id] not in STORED:
+            evaluated[candidate.id] = Action.EVALUATE
+        credit = 0.0
+        for source in {source.key: source for source in candidate.sources}.values():
+            if source.stored_bytes and self.dies(source, evaluated):
+                credit += source.stored_bytes * self._part(candidate, source)
+        return self.stored_bytes(candidate, evaluated) - round(credit)
+
+    def stored_bytes(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
+        """Bytes of the result in the file if it is evaluated."""
+        return candidate.result_bytes if self.needed(candidate, actions) else 0
+
+    def _part(self, candidate: Candidate, source: Source) -> float:
+        total = sum(reader.result_bytes for reader in self.readers[source.key])
+        return candidate.result_bytes / total if total else 1.0
+
+    def file_growth(self, actions: Mapping[str, Action]) -> int:
+        """Bytes that the file's constants grow by, against leaving every candidate for load time."""
+        added = sum(self.stored_bytes(c, actions) for c in self.program.candidates if actions[c.id] in STORED)
+        freed = sum(source.stored_bytes for source in self.sources.values() if self.dies(source, actions))
+        return added - freed
+
+    def survivors(self, candidate: Candidate, actions: Mapping[str, Action]) -> list[tuple[Source, str]]:
+        """The sources of an evaluated candidate that stay alive, largest first, each with who reads it."""
+        alive = []
+        for source in {source.key: source for source in candidate.sources}.values():
+            if not source.stored_bytes or self.dies(source, {**actions, candidate.id: Action.EVALUATE}):
+                continue
+            outside = [f"{reader.symbol} ({reader.kind})" for reader in source.readers]
+            inside = [
+                c.symbol for c in self.readers[source.key] if c.id != candidate.id and actions[c.id] not in STORED
+            ]
+            alive.append((source, ", ".join(dict.fromkeys([*outside, *inside]))))
+        return sorted(alive, key=lambda pair: (-pair[0].stored_bytes, pair[0].key))

@@ -1,0 +1,175 @@
+"""From a policy's name or file to the policy: which one is meant, what it extends, whether it can be trusted."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from constpolicy.policy.document import Document, PolicyError, parse, read
+from constpolicy.policy.schema import Budgets, Limits, Policy, Rule, Verify, When
+from constpolicy.policy.trust import refuse_untrusted
+from constpolicy.records import Action, Kind, Phase
+
+_VARIABLE = "CONSTPOLICY_POLICY"
+_DEFAULT = "balanced"
+_MOST_EXTENDED = 16
+_SECTIONS: dict[str, type[BaseModel]] = {"limits": Limits, "budgets": Budgets, "verify": Verify, "when": When}
+_WORDS = {"action": Action, "default": Action, "otherwise": Action, "kind": Kind, "contains": Kind, "allow": Kind}
+
+
+@dataclass(frozen=True)
+class LoadedPolicy:
+    """A policy with all that it extends, why it was chosen, and whether the user named it himself."""
+
+    policy: Policy
+    origin: str
+    trusted: bool
+    warnings: tuple[str, ...] = ()
+
+
+def builtin_names() -> tuple[str, ...]:
+    """The names of the built-in policies, in the order of their files."""
+    return tuple(sorted(file.name.removesuffix(".yaml") for file in _builtins() if file.name.endswith(".yaml")))
+
+
+def load_policy(
+    reference: str | None, *, model: Path | None = None, environ: Mapping[str, str] = os.environ
+) -> LoadedPolicy:
+    """Loads the policy that is meant, with everything that it extends.
+
+    Args:
+      reference: A built-in name or a file, as the user wrote it; None looks at the environment variable
+        CONSTPOLICY_POLICY, then for MODEL.constpolicy.yaml beside the model, and takes `balanced` in the end.
+      model: The program's file, if it is one.
+    Raises:
+      PolicyError: there is no such policy, or something is wrong in it.
+    """
+    if reference is not None:
+        return LoadedPolicy(_resolved(_find(reference, Path())), f"'{reference}', as named", True)
+    if environ.get(_VARIABLE):
+        named = environ[_VARIABLE]
+        return LoadedPolicy(_resolved(_find(named, Path())), f"'{named}', from {_VARIABLE}", True)
+    beside = model.with_suffix(".constpolicy.yaml") if model is not None else None
+    if beside is not None and beside.is_file():
+        document = read(beside)
+        policy = _resolved(document, within=beside.resolve().parent)
+        refuse_untrusted(document, policy)
+        return LoadedPolicy(policy, f"{beside}, found beside the model", False)
+    return LoadedPolicy(_resolved(_find(_DEFAULT, Path())), f"'{_DEFAULT}', the default", True)
+
+
+def _builtins() -> list[Any]:
+    """The built-in policy files: in the wheel inside the package, in a checkout at its top."""
+    package = resources.files("constpolicy")
+    packaged = package / "policies"
+    folder = packaged if packaged.is_dir() else Path(str(package)).parent / "policies"
+    return sorted(folder.iterdir(), key=lambda file: str(file.name))
+
+
+def _find(reference: str, folder: Path) -> Document:
+    """The document of a built-in name, or of a file relative to the folder."""
+    for file in _builtins():
+        if file.name == f"{reference}.yaml":
+            return parse(f"built-in policy '{reference}'", file.read_text(encoding="utf-8"))
+    path = folder / reference
+    if path.suffix in (".yaml", ".yml") or path.is_file():
+        return read(path)
+    close = _nearest(reference, builtin_names())
+    raise PolicyError(f"there is no policy '{reference}'{close}; the built-in ones are {', '.join(builtin_names())}")
+
+
+def _resolved(document: Document, within: Path | None = None) -> Policy:
+    """The policy of a document merged with all that it extends; `within` is the folder that it must not leave."""
+    chain = [_validated(document)]
+    seen = {document.name}
+    while (base := chain[-1].extends) is not None:
+        folder = Path(document.name).parent
+        if within is not None and not (folder / base).resolve().is_relative_to(within):
+            raise document.error(("extends",), f"'{base}' leaves the folder of this policy, which was not named by you")
+        try:
+            following = _find(base, folder)
+        except PolicyError as error:
+            raise document.error(("extends",), str(error)) from None
+        if following.name in seen or len(chain) > _MOST_EXTENDED:
+            raise document.error(("extends",), f"'{base}' extends this policy again, in a circle")
+        seen.add(following.name)
+        document = following
+        chain.append(_validated(document))
+    return _merged(chain)
+
+
+def _merged(chain: list[Policy]) -> Policy:
+    """What the first policy of the chain says over what the later ones say: rules before theirs, maps key by key."""
+    merged: dict[str, Any] = {}
+    for policy in reversed(chain):
+        for key, value in policy.as_data().items():
+            if key == "rules":
+                merged[key] = value + merged.get(key, [])
+            elif key in ("allow", "limits", "budgets", "verify"):
+                merged[key] = merged.get(key, {}) | value
+            elif key == "flags":
+                merged[key] = merged.get(key, []) + value
+            elif key != "extends":
+                merged[key] = value
+    return Policy.model_validate(merged)
+
+
+def _validated(document: Document) -> Policy:
+    if not isinstance(document.data, dict):
+        raise document.error((), "a policy is a mapping, beginning with 'schema: 1'")
+    try:
+        return Policy.model_validate(document.data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise document.error(_place(first["loc"]), _explained(dict(first))) from None
+
+
+def _place(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The error's place in the file: pydantic adds steps such as "[key]" that are not in it."""
+    return tuple(step for step in location if step != "[key]")
+
+
+def _explained(error: dict[str, Any]) -> str:
+    location = _place(error["loc"])
+    words = [step for step in location if isinstance(step, str)]
+    key = words[-1] if words else "policy"
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        valid = _keys_of(words[:-1])
+        return f"unknown key '{key}'{_nearest(key, valid)}; expected one of {', '.join(valid)}"
+    if kind == "missing":
+        return f"'{key}' is missing"
+    if kind == "enum":
+        section = next((word for word in reversed(words) if word in _WORDS or word == "phase"), key)
+        members: Iterable[Enum] = Phase if section == "phase" else _WORDS.get(section, Kind)
+        valid = tuple(str(member.value) for member in members)
+        given = str(error["input"])[:40]
+        return f"'{given}' is no {section}{_nearest(given, valid)}; expected one of {', '.join(valid)}"
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return f"{key}: {text}"
+
+
+def _keys_of(words: list[str]) -> tuple[str, ...]:
+    """The keys that the section at this place takes."""
+    model: type[BaseModel] = Policy
+    for word in words:
+        if word in ("any", "all", "not"):
+            model = When
+        elif word == "rules":
+            model = Rule
+        else:
+            model = _SECTIONS.get(word, model)
+    return tuple(info.alias or name for name, info in model.model_fields.items())
+
+
+def _nearest(word: str, valid: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(word, valid, n=1)
+    return f", did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,120 @@
+"""The policy file as data, checked strictly: unknown keys and wrong units are errors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from constpolicy.policy.units import Amount, Comparison, parse_size
+from constpolicy.records import Action, Kind, Phase
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r} is no number")
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(f"'{str(value)[:40]}' is no number") from None
+
+
+def _as_list(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+_TEXT = PlainSerializer(str, return_type=str)
+Size = Annotated[int, BeforeValidator(parse_size)]
+RelativeSize = Annotated[Amount, BeforeValidator(Amount.parse), _TEXT]
+SizeComparison = Annotated[Comparison, BeforeValidator(lambda v: Comparison.parse(v, parse_size)), _TEXT]
+NumberComparison = Annotated[Comparison, BeforeValidator(lambda v: Comparison.parse(v, _number)), _TEXT]
+Kinds = Annotated[list[Kind], BeforeValidator(_as_list), Field(min_length=1)]
+Names = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+Actions = Annotated[list[Action], BeforeValidator(_as_list), Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class When(_Section):
+    """What a rule matches: every key that is given must hold. Lists mean "one of"; names and types are globs."""
+
+    kind: Kinds | None = None
+    contains: Kinds | None = None
+    result_bytes: SizeComparison | None = None
+    source_bytes: SizeComparison | None = None
+    growth: SizeComparison | None = None
+    ratio: NumberComparison | None = None
+    element_type: Names | None = None
+    source_element_type: Names | None = None
+    widening: bool | None = None
+    rank: NumberComparison | None = None
+    type: Names | None = None
+    source: Names | None = None
+    location: Names | None = None
+    function: Names | None = None
+    shared: bool | None = None
+    splat: bool | None = None
+    evaluable: bool | None = None
+    affinity: Names | None = None
+    phase: Phase | None = None
+    id: Names | None = None
+    any: list[When] | None = None
+    all: list[When] | None = None
+    not_: When | None = Field(default=None, alias="not")
+
+
+class Rule(_Section):
+    """The action for the candidates that match; the first rule that matches a candidate decides it."""
+
+    name: str | None = None
+    when: When
+    action: Action
+
+
+class Limits(_Section):
+    """What a single result may cost; an evaluated candidate over a limit moves on to `otherwise`."""
+
+    max_expansion_ratio: float | None = Field(default=None, ge=0)
+    max_result_bytes: Size | None = None
+    max_growth_bytes: Size | None = None
+    otherwise: Actions | None = None
+
+
+class Budgets(_Section):
+    """Totals for the whole program, in bytes or per cent of its constants."""
+
+    file_growth: RelativeSize | None = None
+    resident_growth: RelativeSize | None = None
+    load_bytes: RelativeSize | None = None
+    evaluate_bytes: RelativeSize | None = None
+    otherwise: Actions | None = None
+
+
+class Verify(_Section):
+    """How far results may be apart where the decisions leave room for other roundings."""
+
+    rtol: float = Field(default=0.0, ge=0)
+    atol: float = Field(default=0.0, ge=0)
+
+
+class Policy(_Section):
+    """A policy, or one file of it: `extends` names what it builds on."""
+
+    schema_version: Literal[1] = Field(alias="schema")
+    name: str = Field(min_length=1)
+    description: str = ""
+    extends: str | None = None
+    default: Action = Action.EVALUATE
+    rules: list[Rule] = []
+    allow: dict[Kind, bool] = {}
+    limits: Limits = Limits()
+    budgets: Budgets = Budgets()
+    otherwise: Actions = [Action.INITIALIZE]
+    verify: Verify = Verify()
+    flags: list[str] = []
+
+    def as_data(self) -> dict[str, Any]:
+        """What was written, as plain data that a YAML file can hold."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
