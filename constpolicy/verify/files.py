@@ -33,6 +33,7 @@ def verify_files(
     candidate_parameters: tuple[ParameterArchive, ...] | None = None,
     limits: Limits = _NO_LIMITS,
     device: str = "local-task",
+    declarations: Mapping[str, str] | None = None,
     comparison_for: ComparisonFor = comparison,
 ) -> Verification:
     """Runs two .vmfb files on the CPU with the same inputs and compares every output of every function.
@@ -44,6 +45,7 @@ def verify_files(
       parameters: Archives for both, or for the reference only if there are `candidate_parameters`.
       limits: For each of the two child processes, in which the modules run in turns, call by call.
       device: The CPU device by iree.runtime's name: local-task or local-sync.
+      declarations: What the functions take and return, for those of which the modules themselves do not say it.
       comparison_for: From an output's bounds to the function that judges it.
     Returns:
       The result. A module that crashes, hangs or cannot be loaded is a result too.
@@ -56,8 +58,8 @@ def verify_files(
     )
     try:
         with (
-            _open("reference", reference, parameters, limits, device) as left,
-            _open("candidate", candidate, own, limits, device) as right,
+            _open("reference", reference, parameters, limits, device, declarations) as left,
+            _open("candidate", candidate, own, limits, device, declarations) as right,
         ):
             functions = selected(inputs, left.signatures)
             _check_outputs(tolerance, functions)
@@ -107,10 +109,15 @@ class _CannotLoad(Exception):
 
 
 def _open(
-    side: str, module: Path, parameters: tuple[ParameterArchive, ...], limits: Limits, device: str
+    side: str,
+    module: Path,
+    parameters: tuple[ParameterArchive, ...],
+    limits: Limits,
+    device: str,
+    declarations: Mapping[str, str] | None = None,
 ) -> ModuleProcess:
     try:
-        return ModuleProcess(module, parameters=parameters, limits=limits, device=device)
+        return ModuleProcess(module, parameters=parameters, limits=limits, device=device, declarations=declarations)
     except RunError as error:
         raise _CannotLoad(Failure(kind=error.kind, text=f"{side}: the module {error}")) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,12 +28,16 @@ class ParameterArchive:
 
 @dataclass(frozen=True)
 class Load:
-    """Load a module; comes first. `memory_bytes` limits what the process may allocate, the file's mapping aside."""
+    """Load a module; comes first. `memory_bytes` limits what the process may allocate, the file's mapping aside.
+
+    `declarations` are taken for the functions of which the module itself carries none.
+    """
 
     module: Path
     device: str
     parameters: tuple[ParameterArchive, ...] = ()
     memory_bytes: int | None = None
+    declarations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

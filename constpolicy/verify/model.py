@@ -61,6 +61,7 @@ def verify_compiled(
             tolerance=standard.tolerance,
             reason=standard.reason,
             limits=settings.limits,
+            declarations=compiled.declarations,
         )
 
 

@@ -59,12 +59,13 @@ class ModuleProcess:
         parameters: tuple[ParameterArchive, ...] = (),
         limits: Limits | None = None,
         device: str = "local-task",
+        declarations: Mapping[str, str] | None = None,
     ) -> None:
         for path in (module, *(archive.path for archive in parameters)):
             if not path.is_file():
                 raise ConstPolicyError(f"{path}: there is no such file")
         self._limits = limits or Limits()
-        self._load = Load(module.resolve(), device, parameters, self._limits.memory_bytes)
+        self._load = Load(module.resolve(), device, parameters, self._limits.memory_bytes, declarations or {})
         self._start()
 
     def _start(self) -> None:
@@ -80,7 +81,7 @@ class ModuleProcess:
         )
         os.close(request_reader)
         os.close(answer_writer)
-        self._requests, self._answers = os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb", buffering=0)
+        self._requests, self._answers = os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb")
         try:
             self.loaded = self._ask(self._load, Loaded, "loading")
         except BaseException:

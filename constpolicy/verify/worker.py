@@ -65,7 +65,10 @@ class Module:
         seconds = time.perf_counter() - start
         functions = {name: self._module.lookup_function(name) for name in self._module.function_names}
         self._functions = {name: f for name, f in functions.items() if f is not None and not name.startswith("__")}
-        declarations = {name: f.reflection.get("iree.abi.declaration", "") for name, f in self._functions.items()}
+        declarations = {
+            name: f.reflection.get("iree.abi.declaration", "") or load.declarations.get(name, "")
+            for name, f in self._functions.items()
+        }
         self._signatures = signatures(declarations)
         self.loaded = Loaded(declarations, seconds, before, self.memory())
 
