@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from constpolicy.compiler import library
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.library import api
@@ -10,11 +12,23 @@ from constpolicy.compiler.library import api
 def emit(invocation: api.Invocation, command: CommandLine, path: str) -> None:
     """Writes bytecode, C source or IR to the path; "-" is stdout. Raises OSError with the library's words."""
     try:
+        if path == "-":
+            _print(invocation, command)
+            return
         output = api.Output.open_file(path)
         _write(invocation, command, output)
     except ValueError as error:
         raise OSError(str(error)) from None
     output.keep()
+    output.close()
+
+
+def _print(invocation: api.Invocation, command: CommandLine) -> None:
+    """Writes to stdout ourselves: the library flushes its own stdout only when the process ends in the usual way."""
+    output = api.Output.open_membuffer()
+    _write(invocation, command, output)
+    sys.stdout.buffer.write(output.map_memory())
+    sys.stdout.flush()
     output.close()
 
 
