@@ -2,8 +2,8 @@
 
     python tests/share_everything.py INPUT OUTPUT [iree-compile flags]
 
-Prints the offers, refusals and the evaluation as JSON. `python -m constpolicy` is not used, so that the tests of the
-action do not depend on how policies choose it.
+Prints the offers, refusals and the evaluation as JSON, on stderr if the output is "-". `python -m constpolicy` is not
+used, so that the tests of the action do not depend on how policies choose it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def main(arguments: list[str]) -> None:
                 "not_shared": {candidates[id].symbol: reason for id, reason in evaluation.not_shared.items()},
                 "duplicates": [vars(duplicate) for duplicate in evaluation.duplicates],
             }
-        )
+        ),
+        file=sys.stderr if output == "-" else sys.stdout,
     )
 
 
