@@ -145,6 +145,11 @@ def test_tensors_without_elements_are_compared(folder: Path) -> None:
     assert verify_files(module, module, tolerance=Tolerance(rtol=1)).passed
 
 
+def test_outputs_larger_than_a_pipe_are_compared(folder: Path) -> None:
+    module = compiled(folder, "large", adds("f32", "1.0", shape="1000x3000x"))
+    assert verify_files(module, module).passed
+
+
 def test_scalars_go_in_and_out(folder: Path) -> None:
     text = """
         func.func @main(%a: i32, %b: f64, %c: i1, %d: i64) -> (i32, f64, i1, i64) {{
