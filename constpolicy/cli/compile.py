@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,10 +41,11 @@ def _warn(text: str) -> None:
 
 
 def _report(line: CommandLine, compiled: driver.Compiled, path: str | None, summary: bool) -> None:
-    from constpolicy.cli.reporting import report_of, show, write
+    from constpolicy.cli import reporting
+    from constpolicy.report.build import build
 
-    report = report_of(line, compiled)
+    report = build(line, compiled, finished=True)
     if path is not None:
-        write(report, Path(path))
+        reporting.write(report, path)
     if summary:
-        show(report)
+        reporting.show(report, to_stderr=True)

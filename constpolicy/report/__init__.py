@@ -1,0 +1,1 @@
+"""What was found, decided and built: as data, as JSON, and as a table."""

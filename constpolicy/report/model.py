@@ -1,0 +1,103 @@
+"""The report as data, with sizes in bytes. Deterministic apart from what stands under `timing`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+SCHEMA_VERSION = 1
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Versions(_Record):
+    constpolicy: str
+    iree_compiler: str
+
+
+class PolicyReport(_Record):
+    """The policy in force, with all that it extends, and why it was chosen."""
+
+    name: str
+    origin: str
+    content: dict[str, Any]
+
+
+class SourceReport(_Record):
+    """A constant that a candidate reads; `readers` are those outside the candidates."""
+
+    name: str
+    type: str
+    bytes: int
+    stored_bytes: int
+    origin: str
+    splat: bool
+    readers: list[str]
+    location: str | None
+
+
+class CandidateReport(_Record):
+    """A hoisted const-expr and what was decided about it.
+
+    `outcome` is "evaluated", "shared", "rejected" (by const-eval, so left for load time), "failed" (likewise, after
+    const-eval failed on it), or the action itself; None if the compile was not finished.
+    """
+
+    id: str
+    symbol: str
+    type: str
+    result_bytes: int
+    kind: str
+    contains: list[str]
+    phase: str
+    location: str | None
+    sources: list[SourceReport]
+    functions: list[str]
+    uses: int
+    affinity: str | None
+    work_bytes: int
+    refusals: dict[str, str]
+    action: str
+    reason: str
+    decided_by: str
+    growth_bytes: int
+    warnings: list[str]
+    outcome: str | None
+
+
+class Totals(_Record):
+    """`predicted_growth_bytes` is against leaving every candidate for load time."""
+
+    candidates: int
+    constant_bytes: int
+    actions: dict[str, int]
+    evaluated_bytes: int
+    predicted_growth_bytes: int
+    file_bytes: int | None
+
+
+class Timing(_Record):
+    """Seconds: of each phase in order, and of const-eval alone."""
+
+    phases: dict[str, float]
+    evaluation: float
+
+
+class Report(_Record):
+    """Everything about one compile or explain."""
+
+    schema_version: int = SCHEMA_VERSION
+    input: str
+    output: str | None
+    flags: list[str]
+    versions: Versions
+    policy: PolicyReport
+    candidates: list[CandidateReport]
+    totals: Totals
+    fallbacks: list[str]
+    warnings: list[str]
+    verification: dict[str, Any] | None = None
+    timing: Timing

@@ -1,0 +1,88 @@
+"""The report as a table for the terminal. What comes from a model is shown as it is, never as markup."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from constpolicy.policy.units import format_size
+from constpolicy.report.model import CandidateReport, Report
+
+_SHOWN = 12
+_WORTH_SHOWING = 4096  # bytes of result or growth below which candidates are summed up
+
+
+def show(report: Report, console: Console, *, all_candidates: bool = False) -> None:
+    """Prints the candidates that matter most, the totals and the warnings; `all_candidates` leaves none out."""
+    ordered = sorted(report.candidates, key=_weight, reverse=True)
+    shown = ordered if all_candidates else [c for c in ordered if _weight(c) >= _WORTH_SHOWING][:_SHOWN]
+    console.print(Text(f"policy {report.policy.name} ({report.policy.origin})"), highlight=False)
+    if shown:
+        console.print(_table(shown), highlight=False)
+    if rest := ordered[len(shown) :]:
+        console.print(Text(_summed_up(rest)), highlight=False)
+    for line in _totals(report):
+        console.print(Text(line), highlight=False)
+    for warning in (*report.fallbacks, *report.warnings):
+        console.print(Text(f"warning: {_plain(warning)}", style="yellow"), highlight=False)
+
+
+def _weight(candidate: CandidateReport) -> int:
+    return max(candidate.result_bytes, abs(candidate.growth_bytes))
+
+
+def _table(candidates: list[CandidateReport]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("id", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("source", overflow="ellipsis", max_width=28, no_wrap=True)
+    table.add_column("result", justify="right", no_wrap=True)
+    table.add_column("growth", justify="right", no_wrap=True)
+    table.add_column("action", no_wrap=True)
+    table.add_column("why", overflow="fold", min_width=24)
+    for candidate in candidates:
+        table.add_row(
+            Text(candidate.id),
+            Text(candidate.kind),
+            Text(_plain(_sources(candidate))),
+            Text(format_size(candidate.result_bytes)),
+            Text(format_size(candidate.growth_bytes)),
+            Text(candidate.outcome or candidate.action),
+            Text(_plain(candidate.reason)),
+        )
+    return table
+
+
+def _sources(candidate: CandidateReport) -> str:
+    names = [source.name for source in sorted(candidate.sources, key=lambda source: -source.bytes)]
+    return names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "") if names else "none"
+
+
+def _summed_up(candidates: list[CandidateReport]) -> str:
+    by_action: dict[str, list[CandidateReport]] = {}
+    for candidate in candidates:
+        by_action.setdefault(candidate.outcome or candidate.action, []).append(candidate)
+    parts = (f"{len(group)} {action}" for action, group in sorted(by_action.items()))
+    total = format_size(sum(candidate.result_bytes for candidate in candidates))
+    return f"and {len(candidates)} smaller ones ({total}): {', '.join(parts)}"
+
+
+def _totals(report: Report) -> list[str]:
+    totals = report.totals
+    actions = ", ".join(f"{count} {action}" for action, count in totals.actions.items()) or "none"
+    growth = totals.predicted_growth_bytes
+    change = f"{'+' if growth >= 0 else ''}{format_size(growth)}"
+    lines = [
+        f"candidates: {totals.candidates} ({actions})",
+        f"constants: {format_size(totals.constant_bytes)} in the program,"
+        f" {format_size(totals.constant_bytes + growth)} predicted in the file ({change})",
+    ]
+    if totals.file_bytes is not None:
+        lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
+    return lines
+
+
+def _plain(text: str) -> str:
+    """The text with control characters, which could move the cursor or worse, made visible."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
