@@ -37,14 +37,18 @@ class Liveness:
 
     def dies(self, source: Source, actions: Mapping[str, Action]) -> bool:
         """Whether the source is no longer stored under these actions (by candidate id)."""
-        readers = self.readers[source.key]
-        if any(self._moves_into(reader, source) for reader in readers if actions[reader.id] is Action.SHARE):
+        if any(actions[home.id] is Action.SHARE for home in self._homes.get(source.key, ())):
             return True
-        return not source.shared and all(actions[reader.id] in STORED for reader in readers)
+        return not source.shared and all(actions[reader.id] in STORED for reader in self.readers[source.key])
 
-    @staticmethod
-    def _moves_into(candidate: Candidate, source: Source) -> bool:
-        return candidate.share is not None and candidate.share.source_key == source.key
+    @cached_property
+    def _homes(self) -> dict[str, list[Candidate]]:
+        """The candidates that could hold the only copy of each source, by its key."""
+        homes: dict[str, list[Candidate]] = {}
+        for candidate in self.program.candidates:
+            if candidate.share is not None:
+                homes.setdefault(candidate.share.source_key, []).append(candidate)
+        return homes
 
     def needed(self, candidate: Candidate, actions: Mapping[str, Action]) -> bool:
         """Whether an evaluated result is stored: some function, or an initializer that remains, reads it."""
