@@ -181,14 +181,19 @@ def main(request_fd: int, answer_fd: int) -> None:
     """Serves until the other side closes its end."""
     os.dup2(2, 1)  # what compiled code prints must not get into the caller's output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    module: Module | None = None
-    with os.fdopen(request_fd, "rb") as requests, os.fdopen(answer_fd, "wb") as answers:
-        _serve(module, requests, answers)
+    code = 70  # an error of ours: the traceback is on stderr
+    try:
+        _serve(os.fdopen(request_fd, "rb"), os.fdopen(answer_fd, "wb"))
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
         sys.stderr.flush()
-        os._exit(0)  # without tearing the device down: nobody needs it any more
+        os._exit(code)  # without tearing the device down, which may hang, and which nobody needs any more
 
 
-def _serve(module: Module | None, requests: BinaryIO, answers: BinaryIO) -> None:
+def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    module: Module | None = None
     while True:
         try:
             request = messages.receive(requests)
