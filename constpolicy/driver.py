@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from constpolicy import pipeline
-from constpolicy.compiler import child, tool
+from constpolicy.compiler import child, stdin, tool
 from constpolicy.compiler.flags import CommandLine
-from constpolicy.compiler.output import replacing
+from constpolicy.compiler.output import CannotWrite, replacing
 from constpolicy.halving import culprits
 from constpolicy.records import Action, Decision, Evaluation, Program
 
@@ -58,6 +58,8 @@ class _Attempt:
     outcome: Outcome | None = None
 
     def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> _Ended:
+        if command.input == "-":
+            stdin.rewind()
         work = partial(pipeline.compile_module, command, output)
         return child.run(work, answer=self._answer, on_phase=on_phase)
 
@@ -79,7 +81,8 @@ class _Attempt:
         actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
         survive = not self.strict and self.name != "upstream"
-        return pipeline.Orders(actions, survive_const_eval=survive, only_evaluate=self.only_evaluate)
+        retried = not self.strict and self.departs_from_upstream
+        return pipeline.Orders(actions, survive_const_eval=survive, only_evaluate=self.only_evaluate, retried=retried)
 
     @property
     def name(self) -> str:
@@ -88,7 +91,7 @@ class _Attempt:
     @property
     def departs_from_upstream(self) -> bool:
         """Whether the program was edited, so that a failure can be the policy's doing."""
-        decisions = self.outcome.decisions if self.outcome else ()
+        decisions = self.outcome.decisions if self.outcome and self.name != "upstream" else ()
         return any(decision.action is not Action.EVALUATE for decision in decisions)
 
     @property
@@ -114,15 +117,23 @@ def compile_program(
 ) -> Compiled:
     """Compiles into `command.output`, which is replaced only by a complete file.
 
+    What is wrong with the flags or the place of the output, iree-compile is left to say.
+
     A failure that can be the policy's doing is stepped down from, each step told to `warn`: candidates on which
     const-eval fails or crashes are left for load time; then the policy `upstream` is tried; after a crash of that,
     iree-compile itself. With `strict`, there are no such steps.
     """
-    with replacing(command.output) as output:
-        ladder = _Ladder(command, output.path, on_phase, warn)
-        compiled = ladder.top(load, strict=True) if strict else ladder.climb_down(load)
-        if compiled.exit_code == 0:
-            output.commit()
+    with child.interruptible():
+        try:
+            with replacing(command.output) as output:
+                ladder = _Ladder(command, output.path, on_phase, warn)
+                compiled = ladder.top(load) if strict else ladder.climb_down(load)
+                if compiled.exit_code == 0:
+                    output.commit()
+        except CannotWrite as error:
+            if (code := tool.run_quietly(command.arguments)) == 0:
+                raise
+            return Compiled(code, None, fallbacks=(str(error),))
     return compiled
 
 
@@ -136,10 +147,11 @@ class _Ladder:
     warn: Callable[[str], None]
     steps: list[str] = field(default_factory=list)
 
-    def top(self, load: LoadPolicy, *, strict: bool) -> Compiled:
+    def top(self, load: LoadPolicy) -> Compiled:
         """The compile under the policy, and nothing else."""
-        attempt = _Attempt(load, strict)
-        return _compiled(attempt, self._run(attempt))
+        attempt = _Attempt(load, strict=True)
+        ended = self._run(attempt)
+        return self._iree_compile(attempt, ended) if _wrong_flags(ended) else _compiled(attempt, ended)
 
     def climb_down(self, load: LoadPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
@@ -147,22 +159,36 @@ class _Ladder:
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
-        if not _succeeded(ended) and attempt.departs_from_upstream:
-            what = ended.crash or f"the compile failed in phase '{ended.phase}'"
-            self._step(f"{what} under policy '{attempt.name}'; compiling under 'upstream' instead")
-            attempt = _Attempt(upstream, strict=False)
-            ended = self._run(attempt)
+        if not _succeeded(ended) and ended.phase != "output" and attempt.departs_from_upstream:
+            attempt, ended = self._under_upstream(attempt, ended)
         compiled = _compiled(attempt, ended)
         for id in compiled.evaluation.failed:
             self._step(f"const-eval failed on candidate {id}; it is left for load time")
-        if ended.signal:
+        if ended.signal or ended.exit_code == child.INTERNAL_ERROR:
             self._step(f"{ended.crash}; running iree-compile itself")
-            arguments = (*self.command.without_output, "-o", self.output)
-            code = tool.run_quietly(arguments)
-            if code > 128:
-                self._step(f"iree-compile itself was ended by {signal.Signals(code - 128).name}, too")
-            compiled = replace(compiled, exit_code=code)
+        if ended.signal or ended.exit_code == child.INTERNAL_ERROR or _wrong_flags(ended):
+            compiled = self._iree_compile(attempt, ended)
         return replace(compiled, fallbacks=tuple(self.steps))
+
+    def _under_upstream(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
+        """Compiles under `upstream`; if that fails, too, the policy had no part in it and is not mentioned."""
+        attempt = _Attempt(upstream, strict=False)
+        ended = self._run(attempt)
+        if _succeeded(ended):
+            what = failed.crash or f"the compile failed in phase '{failed.phase}'"
+            error = f": {failed.result.first_error}" if failed.result and failed.result.first_error else ""
+            self._step(f"{what} under policy '{above.name}'{error}; compiled under 'upstream' instead")
+        return attempt, ended
+
+    def _iree_compile(self, attempt: _Attempt, ended: _Ended) -> Compiled:
+        """What iree-compile itself makes of it."""
+        flags = attempt.policy.policy.flags if attempt.policy else ()
+        if self.command.input == "-":
+            stdin.rewind()
+        code = tool.run_quietly((*flags, *self.command.without_output, "-o", self.output))
+        if code > 128:
+            self._step(f"iree-compile itself was ended by {signal.Signals(code - 128).name}, too")
+        return replace(_compiled(attempt, ended), exit_code=code)
 
     def _without_crashing_candidates(self, attempt: _Attempt, ended: _Ended) -> tuple[_Attempt, _Ended]:
         """Leaves out the candidates on which const-eval crashes, each found by trials in child processes."""
@@ -200,6 +226,11 @@ def upstream() -> LoadedPolicy:
     from constpolicy.policy.load import load_policy
 
     return load_policy("upstream")
+
+
+def _wrong_flags(ended: _Ended) -> bool:
+    """Whether the compiler library did not take its flags, and ended the process."""
+    return ended.crash is not None and ended.phase == "flags"
 
 
 def _succeeded(ended: _Ended) -> bool:

@@ -17,6 +17,7 @@ from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, OUTLINED, bef
 from constpolicy.records import Action, Evaluation, Program
 
 if TYPE_CHECKING:
+    from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import Session
 
 
@@ -40,41 +41,49 @@ class Orders:
     survive_const_eval: bool
     only_evaluate: bool = False  # end after const-eval, without an output
     store_once: bool = False  # constants of equal content under several types
+    retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The compile came to an end: with exit code 0, or with 1 after the compiler has said on stderr what is wrong."""
+    """The compile came to an end: with exit code 0, or with 1 after the compiler has said on stderr what is wrong.
+
+    With Orders.retried, it has not, and `first_error` is the first line of what it would have said.
+    """
 
     exit_code: int
     evaluation: Evaluation = field(default_factory=Evaluation)
     declarations: Mapping[str, str] = field(default_factory=dict)  # of the public functions, by name
+    first_error: str = ""
 
 
 def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
     """Compiles as the command line says, with the result written to `output`."""
+    from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import CompileFailed, Session
 
     flags = (*link.ask(WantsFlags()), *command.library_flags)
     session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
     session.dump_phases_to = command.dump_phases_to
-    try:
-        with session.context:
-            return _steps(session, command, output, link)
-    except CompileFailed:
-        return Finished(1)
-    except OSError as error:  # in iree-compile's words, for the input as for the output
-        print(f"error opening input file: {error}", file=sys.stderr)
-        return Finished(1)
+    with HeldStderr() as held:
+        try:
+            with session.context:
+                return _steps(session, command, output, link, held)
+        except CompileFailed:
+            return Finished(1, first_error=held.drop())
+        except OSError as error:  # in iree-compile's words, for the input as for the output
+            print(f"error opening input file: {error}", file=sys.stderr)
+            return Finished(1)
 
 
-def _steps(session: Session, command: CommandLine, output: str, link: Link) -> Finished:
+def _steps(session: Session, command: CommandLine, output: str, link: Link, held: HeldStderr) -> Finished:
     from iree.compiler import ir
 
     from constpolicy.candidates.find import find, global_names
     from constpolicy.compiler import deferred
     from constpolicy.compiler.declarations import declarations
     from constpolicy.compiler.emit import emit
+    from constpolicy.compiler.phase_dump import DelayedDump
     from constpolicy.rewrite import apply, legality
     from constpolicy.rewrite.share.carry_out import carry_out, settle
     from constpolicy.rewrite.share.duplicates import store_once
@@ -89,6 +98,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
     const_eval = flags["iree-opt-const-eval"] == "true"
     with session.override({"iree-opt-const-eval": "false", **deferred.switched_off(flags)}):
         session.run(module, start=BEFORE_HOISTING, end=HOISTING)
+    dump = DelayedDump(session)
 
     found = find(module, existing)
     sharing = plan(module, found.program, found.initializers)
@@ -96,6 +106,8 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
     orders: Orders | None = link.ask(WantsDecisions(program))
     if orders is None:
         return Finished(0)
+    if orders.retried:
+        held.begin()
 
     with ir.Location.unknown():
         apply.put_back(module, found.initializers, orders.actions)
@@ -115,6 +127,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link) -> F
         if orders.only_evaluate:
             return Finished(0, evaluation, declared)
         deferred.run(session, module, flags)
+        dump.write(module)
         reached = HOISTING
         if orders.store_once and before(OUTLINED, command.compile_to):
             session.run(module, start=reached, end=OUTLINED)

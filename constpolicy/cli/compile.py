@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from constpolicy import driver
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
 from constpolicy.compiler import tool
+from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
     from constpolicy.compiler.flags import CommandLine
@@ -27,10 +29,14 @@ def command(
 
     Every flag of iree-compile is taken unchanged; `--help` shows them.
     """
-    line = command_line(ctx)
+    line, load = command_line(ctx), policy_loader(ctx, policy)
     if line.hand_over is not None:
-        tool.become(line.arguments)
-    compiled = driver.compile_program(line, policy_loader(ctx, policy), strict=policy_strict, warn=_warn)
+        if policy_report or policy_summary:
+            _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
+        tool.become((*(load().policy.flags if line.input else ()), *line.arguments))
+    if line.writes_binary and line.output == "-" and sys.stdout.isatty():
+        raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
+    compiled = driver.compile_program(line, load, strict=policy_strict, warn=_warn)
     if compiled.exit_code == 0 and (policy_report or policy_summary):
         _report(line, compiled, policy_report, policy_summary)
     return compiled.exit_code

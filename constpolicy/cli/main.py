@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
+from typing import NoReturn
 
 import click
 
+from constpolicy.compiler.child import Interrupted
 from constpolicy.records import ConstPolicyError
 
 _COMMANDS = {  # name: (module in constpolicy.cli, what `constpolicy --help` says)
@@ -49,9 +53,19 @@ def run(entry: click.Command) -> None:
     except click.ClickException as error:
         error.show()
         exit_code = error.exit_code
+    except Interrupted as interrupted:
+        _end_by(interrupted.number)
     except (KeyboardInterrupt, click.Abort):
-        exit_code = 130
+        _end_by(signal.SIGINT)
     sys.exit(exit_code if isinstance(exit_code, int) else 0)
+
+
+def _end_by(number: int) -> NoReturn:
+    """Ends as the signal would have, so that the shell sees that it was one and ends its script, too."""
+    sys.stderr.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    sys.exit(128 + number)  # not reached, unless the signal is blocked
 
 
 def main() -> None:

@@ -12,9 +12,10 @@ import pickle
 import signal
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, BinaryIO, Generic, TypeVar
@@ -22,6 +23,19 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from constpolicy.records import ConstPolicyError
 
 Result = TypeVar("Result")
+
+
+INTERNAL_ERROR = 70  # exit code of the child after an exception, whose traceback is on stderr
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_GRACE_SECONDS = 2.0  # for the child to remove its temporary files
+
+
+class Interrupted(BaseException):
+    """SIGTERM or SIGHUP asked this process to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Link:
@@ -74,7 +88,8 @@ def run(
 ) -> Ended[Result]:
     """Runs the work in a child process, answers its questions and waits for its end.
 
-    What `answer` raises ends the child and is raised here; so do SIGINT (KeyboardInterrupt) and SIGTERM (SystemExit).
+    What `answer` raises ends the child and is raised here; so do SIGINT (KeyboardInterrupt), SIGTERM and SIGHUP
+    (Interrupted).
     """
     if not hasattr(os, "fork"):
         raise ConstPolicyError("constpolicy needs a platform that can fork a process; this one cannot")
@@ -89,7 +104,7 @@ def run(
         _be_child(work, os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb"))
     os.close(request_writer)
     os.close(answer_reader)
-    with _killed_on_exception(child), os.fdopen(request_reader, "rb") as requests:
+    with interruptible(), _ended_on_exception(child), os.fdopen(request_reader, "rb") as requests:
         with os.fdopen(answer_writer, "wb", buffering=0) as answers:
             ended: Ended[Result] = _serve(requests, answers, answer, on_phase)
         _, status = os.waitpid(child, 0)
@@ -99,10 +114,10 @@ def run(
 
 
 def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: BinaryIO) -> None:
-    code = 70  # an error of ours: the traceback is on stderr
+    code = INTERNAL_ERROR
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGINT, *_ENDING):
+            signal.signal(number, signal.SIG_DFL)
         link = Link(requests, answers)
         result = work(link)
         sys.stdout.flush()
@@ -153,18 +168,34 @@ def _receive(stream: BinaryIO) -> Any:
 
 
 @contextmanager
-def _killed_on_exception(child: int) -> Iterator[None]:
-    """Ends and reaps the child when the block raises; inside it, SIGTERM raises SystemExit."""
+def interruptible() -> Iterator[None]:
+    """Inside the `with`, SIGTERM and SIGHUP raise Interrupted, so that what has been begun is cleaned up."""
 
-    def terminate(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise Interrupted(number)
 
-    previous = signal.signal(signal.SIGTERM, terminate)
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+        yield
+        return
+    previous = {number: signal.signal(number, interrupt) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _ended_on_exception(child: int) -> Iterator[None]:
+    """Ends and reaps the child when the block raises."""
     try:
         yield
     except BaseException:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        with suppress(ProcessLookupError, ChildProcessError):  # it has ended already
+            os.kill(child, signal.SIGTERM)
+            deadline = time.monotonic() + _GRACE_SECONDS
+            while os.waitpid(child, os.WNOHANG) == (0, 0):
+                if time.monotonic() > deadline:
+                    os.kill(child, signal.SIGKILL)
+                time.sleep(0.01)
         raise
-    finally:
-        signal.signal(signal.SIGTERM, previous)

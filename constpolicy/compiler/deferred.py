@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from iree.compiler import ir
 
+from constpolicy.compiler.pass_options import quoted
 from constpolicy.compiler.session import Session
-from constpolicy.records import ConstPolicyError
 
 _EXPORT = ("iree-parameter-export", "iree-opt-export-parameters")  # the newer name and its older alias
 _EXPORT_MINIMUM = ("iree-parameter-export-minimum-size", "iree-opt-export-parameter-minimum-size")
@@ -22,6 +22,10 @@ _NARROWING_PASSES = (
     "iree-global-opt-infer-numeric-narrowing",
     "iree-global-opt-optimize-numerics",
     "iree-global-opt-cleanup-numeric-narrowing",
+    *(
+        f"{function}(iree-flow-canonicalize,cse,iree-global-opt-raise-special-ops)"
+        for function in ("util.initializer", "util.func")
+    ),
 )
 
 
@@ -44,17 +48,10 @@ def run(session: Session, module: ir.Operation, flags: Mapping[str, str]) -> Non
         session.run_passes(module, ",".join(_NARROWING_PASSES))
     if path := _first(flags, _EXPORT):
         minimum = _first(flags, _EXPORT_MINIMUM) or "0"
-        session.run_passes(module, f"iree-io-export-parameters{{path={_quoted(path)} minimum-size={minimum}}}")
+        session.run_passes(module, f"iree-io-export-parameters{{path={quoted(path)} minimum-size={minimum}}}")
     if path := _first(flags, _SPLAT):
-        session.run_passes(module, f"iree-io-generate-splat-parameter-archive{{file={_quoted(path)}}}")
+        session.run_passes(module, f"iree-io-generate-splat-parameter-archive{{file={quoted(path)}}}")
 
 
 def _first(flags: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := flags.get(name))), None)
-
-
-def _quoted(path: str) -> str:
-    """The path as one value of a pass option."""
-    if '"' in path:
-        raise ConstPolicyError(f"cannot pass the parameter archive path {path} on: it holds a quotation mark")
-    return f'"{path}"' if any(c in path for c in " {},'()") else path

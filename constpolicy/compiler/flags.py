@@ -54,7 +54,7 @@ class CommandLine:
     """One iree-compile command line.
 
     `library_flags` are those that the compiler library takes, in order. `hand_over` says why there is nothing to
-    decide and the real iree-compile has to run instead; None when there is.
+    decide and the real iree-compile has to run instead; None when there is. `input` is empty if nothing is compiled.
     """
 
     arguments: tuple[str, ...]
@@ -71,6 +71,12 @@ class CommandLine:
     dump_phases_to: str | None = None
     hand_over: str | None = None
 
+    @property
+    def writes_binary(self) -> bool:
+        """Whether the output is nothing to show on a terminal."""
+        is_ir = self.compile_to != "end" or self.output_format == "vm-asm"
+        return self.emit_bytecode if is_ir else self.output_format == "vm-bytecode"
+
 
 def parse(arguments: Sequence[str]) -> CommandLine:
     """Splits the arguments of iree-compile (without argv[0] and without constpolicy's own options)."""
@@ -79,7 +85,10 @@ def parse(arguments: Sequence[str]) -> CommandLine:
     # Which flags take a separate value (`--flag value`) only matters, and is only asked, when it is not plain
     # which argument is the input.
     parts = list(_tokens(expanded, lambda name: False))
-    if sum(kind == "input" for kind, _, _ in parts) != 1:
+    inputs = [text for kind, _, text in parts if kind == "input"]
+    if any(text.startswith("@") for text in inputs):
+        return CommandLine(given, hand_over="a response file cannot be read")
+    if len(inputs) != 1 or (inputs[0] != "-" and not Path(inputs[0]).exists()):
         parts = list(_tokens(expanded, lambda name: name in tool.flags_with_value()))
     driver: dict[str, str] = {}
     for kind, name, text in parts:
@@ -94,7 +103,8 @@ def parse(arguments: Sequence[str]) -> CommandLine:
 
 def _interpret(given: tuple[str, ...], driver: dict[str, str], library: list[str], inputs: list[str]) -> CommandLine:
     def hand_over(reason: str) -> CommandLine:
-        return CommandLine(given, output=driver.get("o", "-"), hand_over=reason)
+        compiled = inputs[0] if len(inputs) == 1 and not _ANSWERS & driver.keys() else ""
+        return CommandLine(given, input=compiled, output=driver.get("o", "-"), hand_over=reason)
 
     for name in driver:
         if name in _ANSWERS:
@@ -182,6 +192,10 @@ def _expand_response_files(arguments: Sequence[str], depth: int = 0) -> list[str
         if not argument.startswith("@") or depth > 20 or not file.is_file():
             expanded.append(argument)
             continue
-        words = shlex.split(file.read_text(), posix=True)
+        try:
+            words = shlex.split(file.read_text(), posix=True)
+        except (OSError, ValueError):  # not text, or an unclosed quotation mark
+            expanded.append(argument)
+            continue
         expanded += _expand_response_files(words, depth + 1)
     return expanded

@@ -13,6 +13,10 @@ from pathlib import Path
 from constpolicy.records import ConstPolicyError
 
 
+class CannotWrite(ConstPolicyError):
+    """There is no place for the output."""
+
+
 @dataclass(frozen=True)
 class Replacement:
     """A file to be written at `path`, and then put in its place by `commit`."""
@@ -31,17 +35,20 @@ class Replacement:
 def replacing(path: str) -> Iterator[Replacement]:
     """Gives a place to write what is to become `path`; without a `commit`, the old file stays as it was.
 
-    "-", devices, pipes and the like are written directly. A symbolic link keeps pointing to the file, which is
-    replaced. Raises ConstPolicyError if the folder does not exist or cannot be written to.
+    "-", devices, pipes and the like are written directly, and so is a file in a folder that takes no new ones. A
+    symbolic link keeps pointing to the file, which is replaced. Raises CannotWrite.
     """
     target = Path(os.path.realpath(path))
     if path == "-" or (target.exists() and not target.is_file()):
         yield Replacement(path, None)
         return
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".partial")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".constpolicy-", suffix=".partial")
     except OSError as error:
-        raise ConstPolicyError(f"cannot write {path}: {error.strerror}: {target.parent}") from None
+        if not os.access(target, os.W_OK):
+            raise CannotWrite(f"cannot write {path}: {error.strerror}: {target.parent}") from None
+        yield Replacement(path, None)
+        return
     os.close(handle)
     try:
         yield Replacement(temporary, target)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from constpolicy.compiler import library, tool  # before the bindings: it decides what they load
+from constpolicy.compiler.held_stderr import HeldStderr
 from constpolicy.compiler.library import api, ir
 
 
@@ -22,7 +23,10 @@ class Session:
 
     def __init__(self, flags: Sequence[str], *, verify_ir: bool = True, on_phase: Callable[[str], None]) -> None:
         """Sets the process-wide flags up (so: once per process). `on_phase` is told what runs next."""
-        library.set_up_command_line(str(tool.executable()), flags)
+        on_phase("flags")
+        with HeldStderr() as held:  # a wrong flag ends the process here, and iree-compile's own words are better
+            held.begin()
+            library.set_up_command_line(str(tool.executable()), flags)
         self._session = api.Session()
         self._verify_ir = verify_ir
         self._on_phase = on_phase
