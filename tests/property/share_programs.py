@@ -129,6 +129,18 @@ def gathers_rows(draw: st.DrawFn, f: Function, table: str, shape: Shape) -> None
     f.returns(f.generic([(f"%ids{name[1:]}", "d0", (ROWS,))], out, body, len(out)), out)
 
 
+def gathers_rows_at_once(draw: st.DrawFn, f: Function, table: str, shape: Shape) -> None:
+    """By one op, along the first or the first two dims."""
+    depth = draw(st.integers(1, min(2, len(shape))))
+    order = draw(st.permutations(range(depth)))
+    columns = [f.rng.integers(0, shape[dim], (ROWS,)) for dim in order]
+    ids, out = f.argument(np.stack(columns, axis=1).astype(np.int32), "i32"), (ROWS, *shape[depth:])
+    types = f"{tensor(shape, f.element)}, tensor<{ROWS}x{depth}xi32>"
+    init, type = f.empty(out), tensor(out, f.element)
+    gather = f"iree_linalg_ext.gather dimension_map = {list(order)} ins({table}, {ids} : {types})"
+    f.returns(f.emit(f"{gather} outs({init} : {type}) -> {type}"), out)
+
+
 def takes_a_slice(draw: st.DrawFn, f: Function, table: str, shape: Shape) -> None:
     """At an offset that is known only at run time."""
     size = draw(st.integers(1, shape[0]))
@@ -187,7 +199,7 @@ def returns_it(draw: st.DrawFn, f: Function, value: str, shape: Shape) -> None:
 
 
 Reader = Callable[[st.DrawFn, Function, str, Shape], None]
-READERS: tuple[Reader, ...] = (gathers_rows, gathers_rows, takes_a_slice, adds_to_it, adds_to_its_transpose)
+READERS: tuple[Reader, ...] = (gathers_rows, gathers_rows_at_once, takes_a_slice, adds_to_it, adds_to_its_transpose)
 READERS += (reduces_it, multiplies_it, returns_it)
 
 

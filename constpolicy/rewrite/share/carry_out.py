@@ -10,7 +10,7 @@ from iree.compiler import ir
 from constpolicy.records import Action, Evaluation
 from constpolicy.rewrite.evaluate import evaluable_by_user
 from constpolicy.rewrite.globals import INITIALIZER, top_level
-from constpolicy.rewrite.share import edits
+from constpolicy.rewrite.share import apply_edits
 from constpolicy.rewrite.share.module_index import ModuleIndex, index_module
 from constpolicy.rewrite.share.plan import Home, Plan, source_readers
 from constpolicy.rewrite.share.readers import Readers
@@ -118,9 +118,9 @@ def _share(home: Home, origin: Origin, index: ModuleIndex) -> str | None:
     except Refusal as refusal:
         return str(refusal)
     _move_before_readers(index, home, readers)
-    table = edits.Home(index.loads(home.name)[0].op, origin.change)
+    table = apply_edits.Home(index.loads(home.name)[0].op, origin.change)
     for edit in readers.edits:
-        edits.apply(edit, table)
+        apply_edits.apply(edit, table)
     for op in [*reversed(readers.views), *(placed.op for placed in readers.constants)]:
         if next(iter(op.results[0].uses), None) is None:
             op.erase()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import prod
 
 from constpolicy.rewrite.globals import INITIALIZER
-from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement
+from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement, ReadRows
 from constpolicy.rewrite.share.index_map import IndexMap
 from constpolicy.rewrite.share.readers import row_length, rows_read
 
@@ -27,7 +27,7 @@ def gathered_rows(edits: Iterable[Edit], elements: int) -> int | None:
 
 def reads_whole(edit: Edit, elements: int) -> bool:
     """Whether a function reads every element of a source with so many, on every call."""
-    if edit.holder.name == INITIALIZER or isinstance(edit, ReadElement):
+    if edit.holder.name == INITIALIZER or isinstance(edit, (ReadElement, ReadRows)):
         return False
     views = [edit.view] if isinstance(edit, ReadCopy) else [*edit.through_map.values(), *edit.in_body.values()]
     return any(prod(view.lies.inputs.dims) == elements for view in views)

@@ -1,6 +1,7 @@
 """How each reader of a source can read the result instead.
 
-Read in place: tensor.extract (gathers), operands of linalg.generic and of contractions with indexing maps. Views of
+Read in place: gathers (tensor.extract in a body, iree_linalg_ext.gather), operands of linalg.generic and of
+contractions with indexing maps. Views of
 the source (reshapes, slices, barriers, casts) are followed to what reads them. Every other operand gets a copy in
 the source's layout, made on each call. So do reductions of floats: in another layout, IREE could add in another order.
 """
@@ -15,7 +16,7 @@ from iree.compiler import ir
 
 from constpolicy.rewrite.share.attributes import indexing_maps, integers, loop_sizes, shape_of, uses_of
 from constpolicy.rewrite.share.change import Change
-from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement, ReadOperands, View, through
+from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement, ReadOperands, ReadRows, View, through
 from constpolicy.rewrite.share.index_map import Expr, IndexMap, Inputs, constant_of, dims_of, reshaped, simplified
 from constpolicy.rewrite.share.module_index import Placed
 from constpolicy.rewrite.share.refusal import Refusal
@@ -67,6 +68,8 @@ class _Visit:
         for op, operand in uses_of(value):
             if op.name == "tensor.extract" and operand == 0:
                 self.readers.edits.append(ReadElement(self.holder, op, view))
+            elif _gathers(op, operand):
+                self.readers.edits.append(ReadRows(self.holder, op, view))
             elif (passed_on := _passed_on(op, operand, view)) is not None:
                 self.value(op.results[0], passed_on)
                 self.readers.views.append(op)
@@ -100,6 +103,15 @@ class _Visit:
             return False
         exprs = [simplified(expr, inputs) for expr in through(view, indexing_maps(op)[operand])]
         return _is_plain(exprs, sizes, self.home_shape, units=op.name not in _CONTRACTIONS)
+
+
+def _gathers(op: ir.Operation, operand: int) -> bool:
+    """Whether the op is an iree_linalg_ext.gather of static shape from the operand, without a mask."""
+    if op.name != "iree_linalg_ext.gather" or operand != 0 or len(op.operands) != 3 or len(op.results) != 1:
+        return False
+    indexed = integers(op, "dimension_map")
+    static = all(ir.RankedTensorType(value.type).has_static_shape for value in (op.operands[1], op.results[0]))
+    return static and sorted(indexed) == list(range(len(indexed)))
 
 
 def _is_plain(exprs: Sequence[Expr], sizes: Sequence[int | None], shape: Sequence[int], *, units: bool) -> bool:
@@ -183,6 +195,8 @@ def rows_read(edit: Edit) -> int | None:
     if isinstance(edit, ReadElement):
         times = _times_run(edit.op)
         return None if times is None else -(-times // row_length(edit.view.lies.inputs.dims))
+    if isinstance(edit, ReadRows):
+        return prod(shape_of(edit.op.results[0])) // row_length(edit.view.lies.inputs.dims)
     if isinstance(edit, ReadCopy):
         return prod(edit.view.lies.inputs.dims) // row_length(edit.view.lies.inputs.dims)
     views = [*edit.through_map.values(), *edit.in_body.values()]
