@@ -82,7 +82,13 @@ class _Attempt:
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
         survive = not self.strict and self.name != "upstream"
         retried = not self.strict and self.departs_from_upstream
-        return pipeline.Orders(actions, survive_const_eval=survive, only_evaluate=self.only_evaluate, retried=retried)
+        return pipeline.Orders(
+            actions,
+            survive_const_eval=survive,
+            only_evaluate=self.only_evaluate,
+            retried=retried,
+            store_once=self.policy.policy.share.store_once,
+        )
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
 from constpolicy.policy.schema import Policy
+from constpolicy.policy.sharing import within
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Program
 
@@ -46,6 +47,7 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
 
     With `strict`, an action that a candidate cannot have is a ConstPolicyError, as is a rule that matches nothing.
     """
+    program = within(program, policy.share)
     liveness = Liveness(program)
     everything = {c.id: Action.EVALUATE for c in program.candidates}
     growths = {c.id: liveness.growth(c, everything) for c in program.candidates}

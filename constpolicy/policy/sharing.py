@@ -1,0 +1,33 @@
+"""Which offers to share a policy takes: those whose readers pay too much for it are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from constpolicy.policy.schema import Share
+from constpolicy.records import Action, Candidate, Program, ShareOffer
+
+
+def within(program: Program, share: Share) -> Program:
+    """The program, with `share` refused to the candidates whose offers cost more than the policy allows."""
+    return replace(program, candidates=tuple(_within(candidate, share) for candidate in program.candidates))
+
+
+def _within(candidate: Candidate, share: Share) -> Candidate:
+    if candidate.share is None or (reason := _excess(candidate.share, share)) is None:
+        return candidate
+    return replace(candidate, refusals={Action.SHARE: reason, **candidate.refusals})
+
+
+def _excess(offer: ShareOffer, share: Share) -> str | None:
+    if offer.whole_table and not share.whole_table:
+        return (
+            "a reader of its source takes the whole of it on every call, which would be slower from the shared copy"
+            " (the policy can allow it: share.whole_table)"
+        )
+    if offer.gathered_rows is not None and offer.gathered_rows > share.max_gathered_rows:
+        return (
+            f"a call gathers {offer.gathered_rows} rows of its source > share.max_gathered_rows"
+            f" {share.max_gathered_rows}, each with strides of {offer.added_stride_bytes} bytes"
+        )
+    return None
