@@ -114,7 +114,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
         settled = settle(module, sharing, found.initializers, orders.actions, existing)
         evaluation = Evaluation()
         if const_eval:
-            with session.override({**deferred.switched_off(flags), **deferred.imports_off(flags)}):
+            with session.override(deferred.switched_off(flags)):
                 evaluation = apply.evaluate_chosen(
                     session,
                     module,

@@ -13,10 +13,10 @@ from iree.compiler import ir
 from constpolicy.compiler.pass_options import quoted
 from constpolicy.compiler.session import Session
 
-_EXPORT = ("iree-parameter-export", "iree-opt-export-parameters")  # the newer name and its older alias
+# The newer name and its older alias, which sets the same value and, where there are both, warns when it is used.
+_EXPORT = ("iree-parameter-export", "iree-opt-export-parameters")
 _EXPORT_MINIMUM = ("iree-parameter-export-minimum-size", "iree-opt-export-parameter-minimum-size")
 _SPLAT = ("iree-parameter-splat", "iree-opt-splat-parameters")
-_IMPORT = ("iree-parameter-import", "iree-opt-import-parameters")
 _NARROWING = "iree-opt-numeric-precision-reduction"
 _NARROWING_PASSES = (
     "iree-global-opt-infer-numeric-narrowing",
@@ -30,16 +30,16 @@ _NARROWING_PASSES = (
 
 
 def switched_off(flags: Mapping[str, str]) -> dict[str, str]:
-    """The flags (name: value) that keep GlobalOptimization from running the deferred passes."""
-    off = {name: "" for name in (*_EXPORT, *_SPLAT) if flags.get(name)}
+    """The flags (name: value) that keep GlobalOptimization from running the deferred passes.
+
+    The import of parameters, which comes first in that phase, stays on: a list flag cannot be emptied, and where
+    everything has been imported already the pass changes nothing.
+    """
+    known = (next((name for name in names if name in flags), None) for names in (_EXPORT, _SPLAT))
+    off = {name: "" for name in known if name is not None and flags[name]}
     if flags.get(_NARROWING) == "true":
         off[_NARROWING] = "false"
     return off
-
-
-def imports_off(flags: Mapping[str, str]) -> dict[str, str]:
-    """The flags that keep GlobalOptimization from importing parameters a second time."""
-    return {name: "" for name in _IMPORT if flags.get(name)}
 
 
 def run(session: Session, module: ir.Operation, flags: Mapping[str, str]) -> None:
