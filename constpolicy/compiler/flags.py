@@ -2,7 +2,7 @@
 
 The compiler library knows every flag except those of the iree-compile driver itself: the input, the output and
 how far to compile. Those are read here, in the spellings that LLVM's command line takes. Whatever is irregular
-about them (given twice, an unknown value, no input) is left to the real iree-compile, whose message the user expects.
+about them (an unknown value, no input) is left to the real iree-compile, whose message the user expects.
 """
 
 from __future__ import annotations
@@ -92,10 +92,10 @@ def parse(arguments: Sequence[str]) -> CommandLine:
         parts = list(_tokens(expanded, lambda name: name in tool.flags_with_value()))
     driver: dict[str, str] = {}
     for kind, name, text in parts:
-        if kind == "driver" and name in driver:
-            return CommandLine(given, hand_over=f"--{name} is given twice or without its value")
+        if kind == "incomplete":
+            return CommandLine(given, hand_over=f"--{name} is given without its value")
         if kind == "driver":
-            driver[name] = text
+            driver[name] = text  # the last one counts
     library = [text for kind, _, text in parts if kind == "library"]
     inputs = [text for kind, _, text in parts if kind == "input"]
     return _interpret(given, driver, library, inputs)
@@ -135,7 +135,11 @@ def _interpret(given: tuple[str, ...], driver: dict[str, str], library: list[str
         without_output=(
             inputs[0] if inputs[0] == "-" or not inputs[0].startswith("-") else f"./{inputs[0]}",
             *library,
-            *(f"--{name}={value}" if value else f"--{name}" for name, value in driver.items() if name != "o"),
+            *(
+                f"--{name}={value}" if value or name in _VALUED else f"--{name}"
+                for name, value in driver.items()
+                if name != "o"
+            ),
         ),
         library_flags=tuple(library),
         input=inputs[0],
@@ -160,7 +164,10 @@ def _boolean(text: str | None, default: bool) -> bool | None:
 
 
 def _tokens(arguments: Sequence[str], takes_value: Callable[[str], bool]) -> Iterator[tuple[str, str, str]]:
-    """("input", "", path), ("driver", name, value) or ("library", "", argument) for each part of the line."""
+    """("input", "", path), ("driver", name, value) or ("library", "", argument) for each part of the line.
+
+    A driver flag whose value is missing at the end is ("incomplete", name, "").
+    """
     rest = deque(arguments)
     while rest:
         argument = rest.popleft()
@@ -173,8 +180,9 @@ def _tokens(arguments: Sequence[str], takes_value: Callable[[str], bool]) -> Ite
         name, equals, value = argument[2 if argument.startswith("--") else 1 :].partition("=")
         if name in _VALUED:
             if not equals and not rest:
-                yield "driver", name, ""  # twice the same name: iree-compile will say that the value is missing
-            yield "driver", name, value if equals or not rest else rest.popleft()
+                yield "incomplete", name, ""
+            else:
+                yield "driver", name, value if equals else rest.popleft()
         elif name in _BOOLEAN or name in _ANSWERS:
             yield "driver", name, value
         else:
