@@ -24,11 +24,13 @@ class Outcome:
     """What was decided, in the order of the program's candidates.
 
     `predicted_growth_bytes` is that of the file's constants, against leaving every candidate for load time.
+    `budget_notes` say what each budget came to, what was given up for them and what more of them would buy.
     """
 
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...] = ()
     predicted_growth_bytes: int = 0
+    budget_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,13 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     growths = {c.id: liveness.growth(c, everything) for c in program.candidates}
     decisions = {c.id: _legal(c, _wish(c, policy, growths[c.id])) for c in program.candidates}
     _keep_growth_within_limit(program, policy, liveness, decisions)
+    notes = _keep_budgets(program, policy, liveness, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
     warnings = (*_unmatched_rules(program, policy, growths), *_impossible(ordered, program))
     if strict and warnings:
         raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
-    return Outcome(ordered, warnings, liveness.file_growth(actions))
+    return Outcome(ordered, warnings, liveness.file_growth(actions), notes)
 
 
 def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
@@ -129,7 +132,7 @@ def _keep_growth_within_limit(
         over = [
             (candidate, growth)
             for candidate in program.candidates
-            if actions[candidate.id] is Action.EVALUATE and not decisions[candidate.id].pinned
+            if _is_free(decisions[candidate.id])
             if (growth := liveness.growth(candidate, actions)) > limit and _has_other(candidate)
         ]
         if not over:
@@ -139,6 +142,48 @@ def _keep_growth_within_limit(
             first, *rest = policy.limits.otherwise or policy.otherwise
             wish = _Wish(first, reason, "limits.max_growth_bytes", tuple(rest))
             decisions[candidate.id] = _legal(candidate, wish)
+
+
+def _keep_budgets(
+    program: Program, policy: Policy, liveness: Liveness, decisions: dict[str, Decision]
+) -> tuple[str, ...]:
+    """Moves unpinned evaluations on so that the totals are kept; says what that cost.
+
+    Sharing, where it is among the alternatives, never costs room: it comes first. The rest is chosen by the solver.
+    """
+    budgets = {name: amount.of(program.constant_bytes) for name, amount in policy.budgets.amounts().items()}
+    if not budgets:
+        return ()
+    from constpolicy.policy.budget import Choice, choose
+
+    alternatives = policy.budgets.otherwise or policy.otherwise
+    movable = [c for c in program.candidates if _is_free(decisions[c.id])]
+    choices = [Choice(c, other) for c in movable if (other := _other(c, alternatives)) is not None]
+    if Action.SHARE in alternatives:
+        for choice in [choice for choice in choices if choice.candidate.allows(Action.SHARE)]:
+            wish = _Wish(Action.SHARE, "one copy takes less of the budgets than two", "budgets", ())
+            decisions[choice.candidate.id] = _legal(choice.candidate, wish)
+            choices.remove(choice)
+    actions = {id: decision.action for id, decision in decisions.items()}
+    chosen = choose(liveness, actions, choices, budgets)
+    for choice in choices:
+        if choice.candidate.id not in chosen.evaluated:
+            reason = f"evaluating it would take {format_size(choice.candidate.result_bytes)} of the budgets"
+            wish = _Wish(choice.other, f"{reason}, which others use better", f"budgets.{next(iter(budgets))}", ())
+            decisions[choice.candidate.id] = _legal(choice.candidate, wish)
+    used = (f"{name}: {format_size(chosen.used[name])} of {format_size(budgets[name])}" for name in budgets)
+    gap = (f"the solver's time bound was hit: within {chosen.gap:.1%} of the greatest benefit",) if chosen.gap else ()
+    return (*used, *chosen.notes, *gap)
+
+
+def _is_free(decision: Decision) -> bool:
+    return decision.action is Action.EVALUATE and not decision.pinned
+
+
+def _other(candidate: Candidate, alternatives: Iterable[Action]) -> Action | None:
+    """The first action among the alternatives, or else of the last resorts, that stores no result."""
+    actions = (action for action in (*alternatives, *_LAST_RESORTS) if action not in STORED)
+    return next((action for action in actions if candidate.allows(action)), None)
 
 
 def _has_other(candidate: Candidate) -> bool:

@@ -91,6 +91,10 @@ class Budgets(_Section):
     evaluate_bytes: RelativeSize | None = None
     otherwise: Actions | None = None
 
+    def amounts(self) -> dict[str, Amount]:
+        """The budgets that are set, by name."""
+        return {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), Amount)}
+
 
 class Share(_Section):
     """What sharing may cost the readers, and whether equal constants are stored once where no candidate is involved.

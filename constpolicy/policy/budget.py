@@ -1,0 +1,268 @@
+"""Budgets: which evaluations stay so that every total is kept and the work saved is greatest. Solved exactly.
+
+The benefit of evaluating a candidate is the work that it saves, in bytes moved by computing the expression once: once
+per load where it would be initialized instead, and once per call, of which CALLS_PER_LOAD are assumed, where it would
+be inlined or fused. The problem is a mixed-integer linear program: one binary variable per candidate that can move, one
+for each source that may die (it does if all its readers are evaluated) and one for each result that other candidates
+alone may make unneeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import highspy
+import numpy as np
+
+from constpolicy.policy.growth import STORED, Liveness
+from constpolicy.policy.units import format_size
+from constpolicy.records import Action, Candidate, ConstPolicyError, Origin
+
+CALLS_PER_LOAD = 1000
+_SECONDS = 1.0  # bound on one solve
+_STEP = 2**20  # "the next megabyte"
+_UNIT = 1024.0  # bytes per unit in the solver, which likes small numbers
+_OPTIMAL = highspy.HighsModelStatus.kOptimal
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A candidate that may be evaluated or take its other action."""
+
+    candidate: Candidate
+    other: Action
+
+    @property
+    def benefit(self) -> int:
+        """Bytes of work saved by evaluating, per load."""
+        return self.candidate.work_bytes * (1 if self.other is Action.INITIALIZE else CALLS_PER_LOAD)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which choices stay evaluated (ids), what each budget came to, and what is said about it.
+
+    `gap` is how far the benefit may be from the greatest, as a fraction: 0 unless the time bound was hit.
+    """
+
+    evaluated: frozenset[str]
+    used: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+    gap: float = 0.0
+
+
+@dataclass
+class _Row:
+    """A linear expression over the variables, in bytes."""
+
+    constant: int = 0
+    terms: dict[int, float] = field(default_factory=dict)
+
+    def add(self, variable: int, coefficient: float) -> None:
+        self.terms[variable] = self.terms.get(variable, 0.0) + coefficient
+
+
+class _Problem:
+    """The variables and rows; `actions` are those of all candidates when every choice is evaluated."""
+
+    def __init__(self, liveness: Liveness, actions: Mapping[str, Action], choices: Sequence[Choice]) -> None:
+        self._liveness, self._actions = liveness, actions
+        self.choices = choices
+        self.x = {choice.candidate.id: index for index, choice in enumerate(choices)}
+        self.columns = len(choices)
+        self.at_least: list[tuple[dict[int, float], float]] = []  # rows: terms >= bound
+        freed, stored = self._freed(), self._stored()
+        self.totals = {
+            "file_growth": _sum(stored, freed),
+            "resident_growth": _sum(stored, freed, self._allocated()),
+            "load_bytes": self._allocated(),
+            "evaluate_bytes": self._evaluated(),
+        }
+
+    def _stays(self, candidate: Candidate) -> bool | int:
+        """Whether the candidate's result is stored whatever is chosen, or the variable that says so."""
+        return self.x.get(candidate.id, self._actions[candidate.id] in STORED)
+
+    def _variable(self) -> int:
+        self.columns += 1
+        return self.columns - 1
+
+    def _all(self, conditions: Sequence[bool | int]) -> bool | int:
+        """A value that can be 1 only if all the conditions are."""
+        variables = [value for value in conditions if not isinstance(value, bool)]
+        if not all(value for value in conditions if isinstance(value, bool)):
+            return False
+        if not variables:
+            return True
+        result = self._variable()
+        for variable in variables:
+            self.at_least.append(({variable: 1.0, result: -1.0}, 0.0))
+        return result
+
+    def _freed(self) -> _Row:
+        row = _Row()
+        for source in self._liveness.sources.values():
+            if not source.stored_bytes or not self._liveness.dies(source, self._actions):
+                continue  # alive even if every choice is evaluated
+            if source.shared:  # dies by sharing, which is no choice here
+                row.constant -= source.stored_bytes
+                continue
+            readers = self._liveness.readers[source.key]
+            _put(row, self._all([self._stays(reader) for reader in readers]), -source.stored_bytes)
+        return row
+
+    def _stored(self) -> _Row:
+        row = _Row()
+        inner = {
+            source.name: self._liveness.readers[source.key]
+            for source in self._liveness.sources.values()
+            if source.origin is Origin.GLOBAL
+        }
+        for candidate in self._liveness.program.candidates:
+            stays = self._stays(candidate)
+            if stays is False:
+                continue
+            _put(row, stays, candidate.result_bytes)
+            readers = [reader for stored in candidate.globals for reader in inner.get(stored.symbol, ())]
+            if readers and not self._liveness.needed(candidate, self._actions):
+                unneeded = self._all([stays, *(self._stays(reader) for reader in readers)])
+                _put(row, unneeded, -candidate.result_bytes)
+        return row
+
+    def _allocated(self) -> _Row:
+        """Results that are computed at load."""
+        row = _Row()
+        for candidate in self._liveness.program.candidates:
+            if candidate.id not in self.x and self._actions[candidate.id] is Action.INITIALIZE:
+                row.constant += candidate.result_bytes
+        for choice in self.choices:
+            if choice.other is Action.INITIALIZE:
+                row.constant += choice.candidate.result_bytes
+                row.add(self.x[choice.candidate.id], -choice.candidate.result_bytes)
+        return row
+
+    def _evaluated(self) -> _Row:
+        row = _Row()
+        for candidate in self._liveness.program.candidates:
+            _put(row, self._stays(candidate), candidate.result_bytes)
+        return row
+
+    def solve(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> tuple[np.ndarray | None, float]:
+        """(values of the variables that make the objective greatest, gap); None if the budgets cannot be kept."""
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("time_limit", _SECONDS)):
+            solver.setOptionValue(name, value)
+        solver.setOptionValue("mip_rel_gap", 0.0)
+        solver.passModel(self._model(budgets, objective))
+        solver.run()
+        info = solver.getInfo()
+        if solver.getModelStatus() != _OPTIMAL and info.primal_solution_status != 2:
+            return None, 0.0
+        return np.asarray(solver.getSolution().col_value), float(info.mip_gap)
+
+    def _model(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> highspy.HighsLp:
+        rows = [(terms, bound, highspy.kHighsInf) for terms, bound in self.at_least]
+        for name, budget in budgets.items():
+            row = self.totals[name]
+            terms = {variable: value / _UNIT for variable, value in row.terms.items()}
+            rows.append((terms, -highspy.kHighsInf, (budget - row.constant) / _UNIT))
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.columns, len(rows)
+        model.sense_ = highspy.ObjSense.kMaximize
+        model.col_cost_ = np.array([objective.get(column, 0.0) for column in range(self.columns)])
+        model.col_lower_, model.col_upper_ = np.zeros(self.columns), np.ones(self.columns)
+        model.integrality_ = [highspy.HighsVarType.kInteger] * self.columns
+        model.row_lower_ = np.array([low for _, low, _ in rows])
+        model.row_upper_ = np.array([high for _, _, high in rows])
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])
+        model.a_matrix_.index_ = np.array([column for terms, _, _ in rows for column in terms], dtype=np.int32)
+        model.a_matrix_.value_ = np.array([value for terms, _, _ in rows for value in terms.values()])
+        return model
+
+    def value(self, name: str, solution: np.ndarray) -> int:
+        row = self.totals[name]
+        return row.constant + int(sum(value for column, value in row.terms.items() if solution[column] > 0.5))
+
+    def least(self, name: str) -> int:
+        """The least that one total can be made, the others left aside."""
+        row = self.totals[name]
+        objective = {column: -value / _UNIT for column, value in row.terms.items()}
+        solution, _ = self.solve({}, objective)
+        assert solution is not None, "without budgets there is a solution"
+        return self.value(name, solution)
+
+
+def choose(
+    liveness: Liveness, actions: Mapping[str, Action], choices: Sequence[Choice], budgets: Mapping[str, int]
+) -> Chosen:
+    """Chooses which candidates stay evaluated so that the totals are kept and the benefit is greatest.
+
+    Args:
+      actions: Of all candidates, with every choice evaluated.
+      budgets: Bytes by name: file_growth and resident_growth against leaving everything for load time and counting
+        nothing for it, load_bytes, evaluate_bytes.
+    Raises:
+      ConstPolicyError: the budgets cannot be kept; it says by how much.
+    """
+    problem = _Problem(liveness, actions, choices)
+    benefit = _benefit(problem)
+    solution, gap = problem.solve(budgets, benefit)
+    if solution is None:
+        raise ConstPolicyError(_impossible(problem, budgets))
+    evaluated = frozenset(id for id, column in problem.x.items() if solution[column] > 0.5)
+    used = {name: problem.value(name, solution) for name in budgets}
+    notes = [_given_up(problem, evaluated)] if len(evaluated) < len(choices) else []
+    if notes:
+        notes += [_next_megabyte(problem, budgets, name, evaluated) for name in budgets]
+    return Chosen(evaluated, used, tuple(note for note in notes if note), gap)
+
+
+def _benefit(problem: _Problem) -> dict[int, float]:
+    """The objective, in the solver's unit."""
+    return {index: choice.benefit / _UNIT for index, choice in enumerate(problem.choices)}
+
+
+def _given_up(problem: _Problem, evaluated: frozenset[str]) -> str:
+    lost = [choice for choice in problem.choices if choice.candidate.id not in evaluated]
+    work = sum(choice.benefit for choice in lost)
+    return f"the budgets give up {len(lost)} evaluations, which would save {format_size(work)} of work per load"
+
+
+def _next_megabyte(problem: _Problem, budgets: Mapping[str, int], name: str, evaluated: frozenset[str]) -> str:
+    """What one megabyte more of a budget would buy; empty if nothing."""
+    solution, _ = problem.solve({**budgets, name: budgets[name] + _STEP}, _benefit(problem))
+    if solution is None:
+        return ""
+    now = sum(choice.benefit for choice in problem.choices if choice.candidate.id in evaluated)
+    then = sum(choice.benefit for choice in problem.choices if solution[problem.x[choice.candidate.id]] > 0.5)
+    if then <= now:
+        return ""
+    return f"another {format_size(_STEP)} of {name} would save {format_size(then - now)} of work per load"
+
+
+def _impossible(problem: _Problem, budgets: Mapping[str, int]) -> str:
+    for name, budget in budgets.items():
+        if (least := problem.least(name)) > budget:
+            excess = format_size(least - budget)
+            return (
+                f"budgets.{name} {format_size(budget)} cannot be kept: the least is {format_size(least)}, {excess} more"
+            )
+    return f"the budgets {', '.join(budgets)} cannot be kept together; raise one of them"
+
+
+def _put(row: _Row, value: bool | int, coefficient: int) -> None:
+    if isinstance(value, bool):
+        row.constant += coefficient if value else 0
+    else:
+        row.add(value, coefficient)
+
+
+def _sum(*rows: _Row) -> _Row:
+    total = _Row()
+    for row in rows:
+        total.constant += row.constant
+        for column, value in row.terms.items():
+            total.add(column, value)
+    return total
