@@ -1,0 +1,150 @@
+"""What holds of deciding for any program: order of rules, truth of reasons, budgets kept and used best."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constpolicy.policy.budget import CALLS_PER_LOAD
+from constpolicy.policy.decide import Outcome, decide
+from constpolicy.policy.growth import STORED, Liveness
+from constpolicy.policy.schema import Policy
+from constpolicy.policy.units import format_size, parse_size
+from constpolicy.records import Action, Candidate, ConstPolicyError, Kind, Program
+from tests.unit.policy_programs import KIB, candidate, policy, program, source
+
+KINDS = [Kind.TRANSPOSE, Kind.IOTA, Kind.DEQUANTIZE]
+ACTIONS = [action.value for action in Action if action is not Action.SHARE]
+
+
+@st.composite
+def programs(draw: st.DrawFn, most: int = 6) -> Program:
+    """Programs whose candidates share some of a few sources."""
+    sources = [
+        source(f"s{index}", draw(st.integers(1, 64)) * KIB, read_by_main=draw(st.booleans()))
+        for index in range(draw(st.integers(1, 4)))
+    ]
+    candidates: list[Candidate] = []
+    for index in range(draw(st.integers(1, most))):
+        reads = draw(st.lists(st.sampled_from(sources), max_size=2, unique_by=lambda s: s.key))
+        size = draw(st.integers(1, 64)) * KIB
+        candidates.append(candidate(f"c{index}", size, *reads, kind=draw(st.sampled_from(KINDS))))
+    return program(*candidates)
+
+
+whens = st.fixed_dictionaries(
+    {},
+    optional={
+        "kind": st.sampled_from([kind.value for kind in KINDS]),
+        "result_bytes": st.integers(0, 64).map(lambda n: f">= {n}KiB"),
+        "shared": st.booleans(),
+    },
+)
+rules = st.lists(st.fixed_dictionaries({"when": whens, "action": st.sampled_from(ACTIONS)}), max_size=4)
+limits = st.fixed_dictionaries(
+    {}, optional={"max_growth_bytes": st.integers(0, 65536), "max_expansion_ratio": st.floats(0, 9)}
+)
+
+
+@given(rules=rules, limits=limits, default=st.sampled_from(ACTIONS))
+def test_a_policy_survives_being_written_and_read(rules: list[object], limits: dict[str, object], default: str) -> None:
+    written = policy(rules=rules, limits=limits, default=default)
+    again = Policy.model_validate(yaml.safe_load(yaml.safe_dump(written.as_data())))
+    assert again == written
+
+
+@given(program=programs(), rules=rules, added=whens, action=st.sampled_from(ACTIONS))
+def test_adding_a_rule_never_changes_what_an_earlier_rule_decided(
+    program: Program, rules: list[object], added: dict[str, object], action: str
+) -> None:
+    before = decide(program, policy(rules=rules)).decisions
+    after = decide(program, policy(rules=[*rules, {"when": added, "action": action}])).decisions
+    for old, new in zip(before, after, strict=True):
+        if old.pinned:
+            assert (new.action, new.decided_by) == (old.action, old.decided_by)
+
+
+@given(program=programs(), limit=st.integers(0, 65536))
+def test_the_growth_limit_holds_for_all_that_is_evaluated_and_its_reasons_are_true(
+    program: Program, limit: int
+) -> None:
+    outcome = decide(program, policy(limits={"max_growth_bytes": limit}))
+    for decision in outcome.decisions:
+        if decision.action is Action.EVALUATE:
+            assert decision.growth_bytes <= limit
+        else:
+            match = re.match(r"growth (\S+ \w+) > max_growth_bytes (\S+ \w+)", decision.reason)
+            assert match is not None
+            assert match[2] == format_size(limit)
+            assert parse_size(match[1]) >= 0.95 * limit
+
+
+@given(program=programs(), limit=st.integers(0, 65536))
+def test_with_a_growth_limit_of_nothing_the_constants_do_not_grow(program: Program, limit: int) -> None:
+    assert decide(program, policy(limits={"max_growth_bytes": 0})).predicted_growth_bytes <= len(program.candidates)
+
+
+def _totals(program: Program, actions: dict[str, Action]) -> dict[str, int]:
+    """The totals, from their definitions."""
+    growth = Liveness(program).file_growth(actions)
+    allocated = sum(c.result_bytes for c in program.candidates if actions[c.id] is Action.INITIALIZE)
+    evaluated = sum(c.result_bytes for c in program.candidates if actions[c.id] in STORED)
+    return {
+        "file_growth": growth,
+        "resident_growth": growth + allocated,
+        "load_bytes": allocated,
+        "evaluate_bytes": evaluated,
+    }
+
+
+def _benefit(program: Program, actions: dict[str, Action], other: Action) -> int:
+    weight = 1 if other is Action.INITIALIZE else CALLS_PER_LOAD
+    return sum(weight * c.work_bytes for c in program.candidates if actions[c.id] is Action.EVALUATE)
+
+
+budgets = st.dictionaries(
+    st.sampled_from(["file_growth", "resident_growth", "load_bytes", "evaluate_bytes"]),
+    st.integers(-16, 200).map(lambda n: n * KIB),
+    min_size=1,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(program=programs(), budgets=budgets, other=st.sampled_from([Action.INITIALIZE, Action.INLINE]))
+def test_the_budgets_are_kept_to_the_greatest_benefit_of_all_choices(
+    program: Program, budgets: dict[str, int], other: Action
+) -> None:
+    ids = [c.id for c in program.candidates]
+    possible = [
+        dict(zip(ids, choice, strict=True)) for choice in itertools.product([Action.EVALUATE, other], repeat=len(ids))
+    ]
+    kept = [a for a in possible if all(_totals(program, a)[name] <= most for name, most in budgets.items())]
+    outcome = _decided(program, policy(budgets=budgets, otherwise=other.value))
+    if outcome is None:
+        assert not kept
+        return
+    actions = {decision.candidate_id: decision.action for decision in outcome.decisions}
+    assert actions in kept
+    assert _benefit(program, actions, other) == max(_benefit(program, a, other) for a in kept)
+
+
+def _decided(program: Program, wanted: Policy) -> Outcome | None:
+    """The outcome; None if the budgets cannot be kept."""
+    try:
+        return decide(program, wanted)
+    except ConstPolicyError:
+        return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(program=programs(), loose=st.integers(0, 200), less=st.integers(0, 100))
+def test_tightening_a_budget_never_increases_what_it_bounds(program: Program, loose: int, less: int) -> None:
+    wide, narrow = (_decided(program, policy(budgets={"file_growth": most * KIB})) for most in (loose, loose - less))
+    if narrow is not None:
+        assert wide is not None
+        assert narrow.predicted_growth_bytes <= (loose - less) * KIB
+        assert wide.predicted_growth_bytes <= loose * KIB
