@@ -191,7 +191,7 @@ class _Ladder:
         flags = attempt.policy.policy.flags if attempt.policy else ()
         if self.command.input == "-":
             stdin.rewind()
-        code = tool.run_quietly((*flags, *self.command.without_output, "-o", self.output))
+        code = tool.run_quietly(("-o", self.output, *flags, *self.command.without_output))
         if code > 128:
             self._step(f"iree-compile itself was ended by {signal.Signals(code - 128).name}, too")
         return replace(_compiled(attempt, ended), exit_code=code)

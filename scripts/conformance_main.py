@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 
 from constpolicy.compiler import tool
-from scripts.conformance_run import Timeout, differences, observe
+from scripts.conformance_run import Observed, Timeout, differences, observe
 
 TARGET = (
     "--iree-hal-target-device=local",
@@ -43,6 +43,9 @@ FLAG_SETS = {
 _SPLIT = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
+OUTCOMES = ("compiled", "rejected", "crashed", "unsteady", "differs", "timeout")  # unsteady: iree-compile from itself
+
+
 @dataclass(frozen=True)
 class Program:
     """One input: the file to compile, and what to call it."""
@@ -53,7 +56,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One program under one flag set. `outcome` is "compiled", "rejected", "crashed" (both), "differs" or "timeout"."""
+    """One program under one flag set, and one of OUTCOMES: the first three are the same for both."""
 
     program: str
     flags: str
@@ -104,8 +107,12 @@ def compare(tools: Tools, job: tuple[Program, str, tuple[str, ...]]) -> Comparis
     found = differences(expected, actual)
     if tools.only_exit_code:
         found = [line for line in found if line.startswith("exit code")]
-    alike = "crashed" if expected.crashed else "rejected" if expected.exit_code else "compiled"
-    return Comparison(program.name, name, "differs" if found else alike, tuple(found))
+    if found:
+        again = observe([str(tool.executable()), *arguments], tools.timeout)
+        steady = isinstance(again, Observed) and not differences(expected, again)
+        return Comparison(program.name, name, "differs" if steady else "unsteady", tuple(found))
+    outcome = "crashed" if expected.crashed else "rejected" if expected.exit_code else "compiled"
+    return Comparison(program.name, name, outcome)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -165,8 +172,7 @@ def _show(comparison: Comparison) -> None:
 
 
 def _summarise(done: Sequence[Comparison], flag_sets: Sequence[str]) -> None:
-    outcomes = ("compiled", "rejected", "crashed", "differs", "timeout")
     count = Counter((comparison.flags, comparison.outcome) for comparison in done)
-    print(f"{'flags':<24}" + "".join(f"{outcome:>10}" for outcome in outcomes))
+    print(f"{'flags':<24}" + "".join(f"{outcome:>10}" for outcome in OUTCOMES))
     for name in flag_sets:
-        print(f"{name:<24}" + "".join(f"{count[name, outcome]:>10}" for outcome in outcomes))
+        print(f"{name:<24}" + "".join(f"{count[name, outcome]:>10}" for outcome in OUTCOMES))

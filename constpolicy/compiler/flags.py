@@ -134,12 +134,12 @@ def _interpret(given: tuple[str, ...], driver: dict[str, str], library: list[str
         arguments=given,
         without_output=(
             inputs[0] if inputs[0] == "-" or not inputs[0].startswith("-") else f"./{inputs[0]}",
-            *library,
             *(
                 f"--{name}={value}" if value or name in _VALUED else f"--{name}"
                 for name, value in driver.items()
                 if name != "o"
             ),
+            *library,  # last, where one without its value takes nothing else for it
         ),
         library_flags=tuple(library),
         input=inputs[0],

@@ -1,0 +1,7 @@
+func.func @main(%input: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %c = "tosa.const"() <{values = dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>}> : () -> tensor<2x3xf32>
+  %turned = "tosa.transpose"(%c) <{perms = array<i32: 1, 0>}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %exp = tosa.exp %turned : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %sum = tosa.add %input, %exp : (tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %sum : tensor<3x2xf32>
+}

@@ -1,0 +1,168 @@
+"""Whatever iree-compile writes, constpolicy writes alike under the policy `upstream`."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from constpolicy.compiler.phases import PHASES
+from tests.cli.comparison import CONSTPOLICY, TARGET, assert_alike, constpolicy, iree_compile, program
+
+TABLE = program("table")
+PARAMETERS = program("parameters")
+
+
+@pytest.mark.parametrize("form", ["vm-bytecode", "vm-asm"])
+@pytest.mark.parametrize("to", [("-o", "out"), ()], ids=["file", "stdout"])
+def test_a_format_is_written_alike(form: str, to: tuple[str, ...]) -> None:
+    observed = assert_alike(TABLE, *to, f"--output-format={form}", *TARGET)
+    assert observed.files or observed.stdout
+
+
+def test_c_source_is_written_alike_but_for_the_registers_which_differ_from_run_to_run() -> None:
+    arguments = (TABLE, "--output-format=vm-c", *TARGET)
+    theirs, ours = (re.sub(rb"\bv\d+\b", b"v", run(*arguments).stdout) for run in (iree_compile, constpolicy))
+    assert sorted(theirs.splitlines()) == sorted(ours.splitlines())
+    assert len(ours) > 1000
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_compile_to_shows_the_same_text_in_every_phase(phase: str) -> None:
+    assert assert_alike(TABLE, f"--compile-to={phase}", *TARGET).exit_code == (phase == "start")
+
+
+@pytest.mark.parametrize("version", [(), ("--emit-mlir-bytecode-version=3",)], ids=["newest", "older"])
+@pytest.mark.parametrize("stop", ["--compile-to=flow", "--output-format=vm-asm"])
+def test_ir_is_written_as_bytecode(stop: str, version: tuple[str, ...]) -> None:
+    assert assert_alike(TABLE, "-o", "out", stop, "--emit-mlir-bytecode", *version, *TARGET).files
+
+
+def test_an_impossible_bytecode_version_is_refused_in_the_same_words() -> None:
+    arguments = ("--compile-to=flow", "--emit-mlir-bytecode", "--emit-mlir-bytecode-version=99")
+    assert assert_alike(TABLE, "-o", "out", *arguments, *TARGET).exit_code == 1
+
+
+@pytest.mark.parametrize("folder", ["dump", "a folder"])
+def test_the_phases_are_dumped_alike(folder: str) -> None:
+    observed = assert_alike(TABLE, "-o", "out", f"--dump-compilation-phases-to={folder}", *TARGET)
+    assert len(observed.files) == len(PHASES) - 1
+
+
+def test_the_dump_of_the_phase_that_decides_shows_what_the_policy_made_of_it() -> None:
+    arguments = (TABLE, *TARGET, "--compile-to=global-optimization", "--dump-compilation-phases-to=dump", "-o", "out")
+    observed = constpolicy(*arguments, policy="none")
+    assert observed.exit_code == 0
+    assert observed.files.keys() == iree_compile(*arguments).files.keys()
+    name = "dump/table.4.global-optimization.mlir"
+    assert observed.files[name] != iree_compile(*arguments).files[name]
+
+
+@pytest.mark.parametrize("what", ["sources", "benchmarks", "files"])
+def test_executables_are_dumped_alike(what: str) -> None:
+    flag = f"--iree-hal-dump-executable-{what}-to=dump"
+    assert len(assert_alike(TABLE, "-o", "out", flag, *TARGET).files) > 1
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(("--iree-parameter-export=model=e.irpa",), id="export"),
+        pytest.param(("--iree-parameter-export=e f.irpa", "--iree-parameter-export-minimum-size=20"), id="larger ones"),
+        pytest.param(("--iree-opt-export-parameters=model=e.irpa",), id="the older name"),
+        pytest.param(("--iree-parameter-splat=splat.irpa",), id="splat"),
+        pytest.param(("--iree-parameter-splat=s.irpa", "--iree-parameter-export=m=e.irpa"), id="both"),
+        pytest.param(("--iree-parameter-encoder-output-file=encoder.mlir", "--iree-opt-data-tiling"), id="encoder"),
+    ],
+)
+def test_parameter_archives_are_written_alike(flags: tuple[str, ...]) -> None:
+    assert len(assert_alike(PARAMETERS, "-o", "out", *flags, *TARGET).files) > 1
+
+
+@pytest.mark.parametrize("more", [(), ("--iree-parameter-export=new=e.irpa",)], ids=["import", "import and export"])
+def test_parameters_are_imported_alike(tmp_path: Path, more: tuple[str, ...]) -> None:
+    archive = tmp_path / "splat.irpa"
+    iree_compile(PARAMETERS, "-o", "out", f"--iree-parameter-splat={archive}", *TARGET)
+    flag = f"--iree-parameter-import=model={archive}"
+    assert "out" in assert_alike(PARAMETERS, "-o", "out", flag, *more, *TARGET).files
+
+
+def test_the_exported_archive_holds_what_the_policy_kept(tmp_path: Path) -> None:
+    arguments = (PARAMETERS, "-o", "out", "--iree-parameter-export=model=e.irpa", *TARGET)
+    kept, evaluated = constpolicy(*arguments, policy="none"), constpolicy(*arguments)
+    assert kept.exit_code == evaluated.exit_code == 0
+    assert "e.irpa" in evaluated.files
+    assert "e.irpa" not in kept.files  # what is computed per call is in the code
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(("--iree-opt-level=O1",), id="O1"),
+        pytest.param(("--iree-opt-level=O3",), id="O3"),
+        pytest.param(("--iree-global-opt-data-tiling",), id="data tiling in global optimization"),
+        pytest.param(("--iree-opt-data-tiling",), id="data tiling in dispatch creation"),
+        pytest.param(("--iree-opt-const-eval=false",), id="const-eval off"),
+        pytest.param(("--iree-opt-const-expr-hoisting=false",), id="hoisting off"),
+        pytest.param(("--iree-opt-const-expr-max-size-increase-threshold=0",), id="no increase"),
+        pytest.param(("--iree-opt-numeric-precision-reduction",), id="numeric precision reduction"),
+        pytest.param(("--iree-vm-bytecode-module-strip-source-map",), id="no source map"),
+        pytest.param(("--iree-consteval-jit-target-device=vmvx",), id="const-eval on vmvx"),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["table", *(pytest.param(n, marks=pytest.mark.full) for n in ("globals", "parameters"))]
+)
+def test_flags_around_const_eval_give_the_same_file(name: str, flags: tuple[str, ...]) -> None:
+    assert "out" in assert_alike(program(name), "-o", "out", *flags, *TARGET).files
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("--split-input-file",), id="split input"),
+        pytest.param(("--compile-mode=precompile",), id="precompile"),
+        pytest.param(("--compile-mode=vm",), id="vm"),
+        pytest.param(("--compile-mode=hal-executable",), id="hal-executable"),
+    ],
+)
+def test_what_has_nothing_to_decide_is_done_by_iree_compile(arguments: tuple[str, ...]) -> None:
+    assert_alike(TABLE, "-o", "out", *arguments, *TARGET)
+
+
+def test_a_report_where_there_is_nothing_to_decide_is_said_to_be_missing() -> None:
+    observed = constpolicy(TABLE, "--compile-to=input", "-o", "out", "--policy-report", "report.json")
+    assert observed.exit_code == 0
+    assert "nothing to report" in observed.stderr
+    assert "report.json" not in observed.files
+
+
+def _on_a_terminal(*arguments: str) -> tuple[int, bytes]:
+    """Exit code of constpolicy-compile with stdout on a terminal, and what the terminal shows of stdout."""
+    ours, theirs = pty.openpty()
+    ended = subprocess.Popen([*CONSTPOLICY, TABLE, *TARGET, *arguments], stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    shown = b""
+    try:
+        while data := os.read(ours, 65536):
+            shown += data
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    ended.communicate()
+    return ended.returncode, shown
+
+
+@pytest.mark.parametrize("flags", [(), ("-o", "-"), ("--compile-to=flow", "--emit-mlir-bytecode")])
+def test_binary_output_is_not_written_to_a_terminal(flags: tuple[str, ...]) -> None:
+    assert _on_a_terminal(*flags) == (2, b"")
+
+
+def test_text_output_is_written_to_a_terminal() -> None:
+    exit_code, shown = _on_a_terminal("--compile-to=flow")
+    assert exit_code == 0
+    assert b"util.func public @main" in shown
