@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import resources
 from pathlib import Path
@@ -21,18 +21,24 @@ from constpolicy.records import Action, Kind, Phase
 _VARIABLE = "CONSTPOLICY_POLICY"
 _DEFAULT = "balanced"
 _MOST_EXTENDED = 16
+_MERGED = ("allow", "limits", "budgets", "share", "verify")
+_OVERRIDDEN = ("schema", "name", "description", "default", "otherwise")
 _SECTIONS: dict[str, type[BaseModel]] = {"limits": Limits, "budgets": Budgets, "verify": Verify, "when": When}
 _WORDS = {"action": Action, "default": Action, "otherwise": Action, "kind": Kind, "contains": Kind, "allow": Kind}
 
 
 @dataclass(frozen=True)
 class LoadedPolicy:
-    """A policy with all that it extends, why it was chosen, and whether the user named it himself."""
+    """A policy with all that it extends, why it was chosen, and whether the user named it himself.
+
+    `value_origins` says of each key which files set it, the nearest first.
+    """
 
     policy: Policy
     origin: str
     trusted: bool
     warnings: tuple[str, ...] = ()
+    value_origins: Mapping[str, str] = field(default_factory=dict)
 
 
 def builtin_names() -> tuple[str, ...]:
@@ -53,17 +59,17 @@ def load_policy(
       PolicyError: there is no such policy, or something is wrong in it.
     """
     if reference is not None:
-        return LoadedPolicy(_resolved(_find(reference, Path())), f"'{reference}', as named", True)
+        return _loaded(_find(reference, Path()), f"'{reference}', as named")
     if environ.get(_VARIABLE):
         named = environ[_VARIABLE]
-        return LoadedPolicy(_resolved(_find(named, Path())), f"'{named}', from {_VARIABLE}", True)
+        return _loaded(_find(named, Path()), f"'{named}', from {_VARIABLE}")
     beside = model.with_suffix(".constpolicy.yaml") if model is not None else None
     if beside is not None and beside.is_file():
         document = read(beside)
-        policy = _resolved(document, within=beside.resolve().parent)
-        refuse_untrusted(document, policy)
-        return LoadedPolicy(policy, f"{beside}, found beside the model", False)
-    return LoadedPolicy(_resolved(_find(_DEFAULT, Path())), f"'{_DEFAULT}', the default", True)
+        loaded = _loaded(document, f"{beside}, found beside the model", within=beside.resolve().parent)
+        refuse_untrusted(document, loaded.policy)
+        return loaded
+    return _loaded(_find(_DEFAULT, Path()), f"'{_DEFAULT}', the default")
 
 
 def _builtins() -> list[Any]:
@@ -86,11 +92,25 @@ def _find(reference: str, folder: Path) -> Document:
     raise PolicyError(f"there is no policy '{reference}'{close}; the built-in ones are {', '.join(builtin_names())}")
 
 
-def _resolved(document: Document, within: Path | None = None) -> Policy:
-    """The policy of a document merged with all that it extends; `within` is the folder that it must not leave."""
-    chain = [_validated(document)]
+def _loaded(document: Document, origin: str, within: Path | None = None) -> LoadedPolicy:
+    """The policy of a document merged with all that it extends.
+
+    `within` is the folder that it must not leave, given for what is not trusted.
+    """
+    chain = _chain(document, within)
+    origins: dict[str, list[str]] = {}
+    for name, policy in chain:
+        for key in policy.as_data():
+            origins.setdefault(key, []).append(name)
+    texts = {key: ", over ".join(names[:1] if key in _OVERRIDDEN else names) for key, names in origins.items()}
+    return LoadedPolicy(_merged([policy for _, policy in chain]), origin, within is None, value_origins=texts)
+
+
+def _chain(document: Document, within: Path | None) -> list[tuple[str, Policy]]:
+    """The document's policy and what it extends, one after the other, each with the name of its file."""
+    chain = [(document.name, _validated(document))]
     seen = {document.name}
-    while (base := chain[-1].extends) is not None:
+    while (base := chain[-1][1].extends) is not None:
         folder = Path(document.name).parent
         if within is not None and not (folder / base).resolve().is_relative_to(within):
             raise document.error(("extends",), f"'{base}' leaves the folder of this policy, which was not named by you")
@@ -102,8 +122,8 @@ def _resolved(document: Document, within: Path | None = None) -> Policy:
             raise document.error(("extends",), f"'{base}' extends this policy again, in a circle")
         seen.add(following.name)
         document = following
-        chain.append(_validated(document))
-    return _merged(chain)
+        chain.append((document.name, _validated(document)))
+    return chain
 
 
 def _merged(chain: list[Policy]) -> Policy:
@@ -113,7 +133,7 @@ def _merged(chain: list[Policy]) -> Policy:
         for key, value in policy.as_data().items():
             if key == "rules":
                 merged[key] = value + merged.get(key, [])
-            elif key in ("allow", "limits", "budgets", "verify"):
+            elif key in _MERGED:
                 merged[key] = merged.get(key, {}) | value
             elif key == "flags":
                 merged[key] = merged.get(key, []) + value
