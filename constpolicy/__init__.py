@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from constpolicy.api import compile_file, compile_str
+    from constpolicy.compiler.tools import compile_file, compile_str
 
 __all__ = ["compile_file", "compile_str"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from constpolicy import api
+        from constpolicy.compiler import tools
 
-        return getattr(api, name)
+        return getattr(tools, name)
     raise AttributeError(f"module 'constpolicy' has no attribute '{name}'")

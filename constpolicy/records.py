@@ -244,6 +244,9 @@ class Evaluation:
 
 
 class ConstPolicyError(Exception):
-    """An error that the user can act on; its text names the place and what to do. The command line exits with `exit_code`."""
+    """An error that the user can act on: its text names the place and what to do.
+
+    The command line ends with `exit_code`.
+    """
 
     exit_code = 2

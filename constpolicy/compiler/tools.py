@@ -25,7 +25,9 @@ def compile_file(input_file: str, *, policy: str | os.PathLike[str] | None = Non
     return _compile(input_file, None, policy, options)
 
 
-def compile_str(input_str: str | bytes, *, policy: str | os.PathLike[str] | None = None, **options: Any) -> bytes | None:
+def compile_str(
+    input_str: str | bytes, *, policy: str | os.PathLike[str] | None = None, **options: Any
+) -> bytes | None:
     """Compiles MLIR text or bytecode as `iree.compiler.tools.compile_str` does; see `compile_file`."""
     text = input_str.encode() if isinstance(input_str, str) else input_str
     return _compile("-", text, policy, options)
