@@ -233,3 +233,13 @@ def test_sharing_adds_no_dispatch_and_nothing_is_hoisted_again(tmp_path: Path) -
     assert after.count("flow.dispatch @") == before.count("flow.dispatch @")
     assert "util.initializer" not in after
     assert sum("dense" in line for line in after.splitlines()) == 1
+
+
+def test_an_exported_archive_holds_the_shared_copy_under_its_sources_name(tmp_path: Path) -> None:
+    source, archive = tmp_path / "program.mlir", tmp_path / "weights.irpa"
+    text = tied(table()).replace(literal(table()), "dense_resource<word.table>")
+    data = table().tobytes().hex().upper()
+    source.write_text(f'{text}{{-# dialect_resources: {{ builtin: {{ word.table: "0x04000000{data}" }} }} #-}}')
+    compile_shared(source, tmp_path / "program.vmfb", f"--iree-parameter-export=model={archive}")
+    assert b"__shared_word_table_48x64xf32" in archive.read_bytes()
+    assert archive.stat().st_size < 2 * table().nbytes

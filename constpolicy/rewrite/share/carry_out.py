@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ from iree.compiler import ir
 
 from constpolicy.records import Action, Evaluation
 from constpolicy.rewrite.evaluate import evaluable_by_user
-from constpolicy.rewrite.globals import INITIALIZER, top_level
+from constpolicy.rewrite.globals import INITIALIZER, loads_by_global, top_level
 from constpolicy.rewrite.share import apply_edits
 from constpolicy.rewrite.share.module_index import ModuleIndex, index_module
 from constpolicy.rewrite.share.plan import Home, Plan, source_readers
@@ -106,6 +107,7 @@ def carry_out(module: ir.Operation, plan: Plan, settled: Settled, evaluation: Ev
         reasons = [reason for origin in origins if (reason := _share(home, origin, index)) is not None]
         if len(reasons) < len(origins):
             shared.append(id)
+            _rename(module, index, home, origins[0])
         else:
             not_shared[id] = f"{', '.join(reasons)}: {Action.EVALUATE} instead"
     return replace(evaluation, shared=tuple(shared), not_shared=not_shared)
@@ -125,6 +127,18 @@ def _share(home: Home, origin: Origin, index: ModuleIndex) -> str | None:
         if next(iter(op.results[0].uses), None) is None:
             op.erase()
     return None
+
+
+def _rename(module: ir.Operation, index: ModuleIndex, home: Home, origin: Origin) -> None:
+    """Names the global after the source that it stands for: an exported parameter archive shows these names."""
+    source = re.sub(r"\W", "_", origin.content.name)
+    layout = "x".join([*map(str, home.shape), home.candidate.type.element_type])
+    name = f"__shared_{source}_{layout}"
+    while name in index.globals:
+        name += "_"
+    for load in loads_by_global(module)[home.name]:
+        load.attributes["global"] = ir.FlatSymbolRefAttr.get(name)
+    index.globals[home.name].attributes["sym_name"] = ir.StringAttr.get(name)
 
 
 def _move_before_readers(index: ModuleIndex, home: Home, readers: Readers) -> None:
