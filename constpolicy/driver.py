@@ -81,7 +81,7 @@ class _Attempt:
         actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
         survive = not self.strict and self.name != "upstream"
-        retried = not self.strict and self.departs_from_upstream
+        retried = not self.strict and self.may_be_at_fault
         return pipeline.Orders(
             actions,
             survive_const_eval=survive,
@@ -95,10 +95,9 @@ class _Attempt:
         return self.policy.policy.name if self.policy else "?"
 
     @property
-    def departs_from_upstream(self) -> bool:
-        """Whether the program was edited, so that a failure can be the policy's doing."""
-        decisions = self.outcome.decisions if self.outcome and self.name != "upstream" else ()
-        return any(decision.action is not Action.EVALUATE for decision in decisions)
+    def may_be_at_fault(self) -> bool:
+        """Whether a failure can be the policy's doing: it is not upstream's, and the program was edited already."""
+        return self.outcome is not None and self.name != "upstream"
 
     @property
     def evaluates(self) -> tuple[str, ...]:
@@ -165,7 +164,7 @@ class _Ladder:
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
-        if not _succeeded(ended) and ended.phase != "output" and attempt.departs_from_upstream:
+        if not _succeeded(ended) and ended.phase != "output" and attempt.may_be_at_fault:
             attempt, ended = self._under_upstream(attempt, ended)
         compiled = _compiled(attempt, ended)
         for id in compiled.evaluation.failed:

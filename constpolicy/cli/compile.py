@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from constpolicy import driver
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
+from constpolicy.cli.exit_codes import NUMBERS_DIFFER
 from constpolicy.compiler import tool
 from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
     from constpolicy.compiler.flags import CommandLine
+    from constpolicy.verify import Verification
 
 
 @click.command("compile", cls=DropInCommand)
 @click.option("--policy", metavar="NAME|FILE", help="A built-in policy or a YAML file. Without it: see `policy list`.")
 @click.option("--policy-report", metavar="FILE.json", type=click.Path(dir_okay=False), help="Write the report here.")
 @click.option("--policy-summary", is_flag=True, help="Print the decisions and sizes on stderr.")
+@click.option("--policy-verify", is_flag=True, help="Run the result against upstream's; ends with 3 if they differ.")
 @click.option("--policy-strict", is_flag=True, help="Fail instead of stepping down to another action or policy.")
 @click.pass_context
 def command(
-    ctx: click.Context, policy: str | None, policy_report: str | None, policy_summary: bool, policy_strict: bool
+    ctx: click.Context,
+    policy: str | None,
+    policy_report: str | None,
+    policy_summary: bool,
+    policy_verify: bool,
+    policy_strict: bool,
 ) -> int:
     """Compile MODEL as iree-compile does, with a policy deciding about constant expressions.
 
@@ -31,26 +40,43 @@ def command(
     """
     line, load = command_line(ctx), policy_loader(ctx, policy)
     if line.hand_over is not None:
-        if policy_report or policy_summary:
+        if policy_report or policy_summary or policy_verify:
             _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
         tool.become((*(load().policy.flags if line.input else ()), *line.arguments))
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
     compiled = driver.compile_program(line, load, strict=policy_strict, warn=_warn)
-    if compiled.exit_code == 0 and (policy_report or policy_summary):
-        _report(line, compiled, policy_report, policy_summary)
-    return compiled.exit_code
+    if compiled.exit_code != 0:
+        return compiled.exit_code
+    verification = _verified(line, compiled) if policy_verify else None
+    if policy_report or policy_summary:
+        _report(line, compiled, verification, policy_report, policy_summary)
+    return 0 if verification is None or verification.passed else NUMBERS_DIFFER
+
+
+def _verified(line: CommandLine, compiled: driver.Compiled) -> Verification:
+    from constpolicy.verify import InputSpec, Limits
+    from constpolicy.verify.model import Settings, verify_compiled
+
+    if not line.writes_binary or line.output == "-":
+        raise ConstPolicyError("--policy-verify runs the .vmfb that is written: name it with -o")
+    verification = verify_compiled(line, compiled, Path(line.output), Settings(InputSpec(), Limits()))
+    click.echo(f"constpolicy: {verification.summary()} ({verification.reason})", err=True)
+    return verification
 
 
 def _warn(text: str) -> None:
     click.echo(f"constpolicy: warning: {text}", err=True)
 
 
-def _report(line: CommandLine, compiled: driver.Compiled, path: str | None, summary: bool) -> None:
+def _report(
+    line: CommandLine, compiled: driver.Compiled, verification: Verification | None, path: str | None, summary: bool
+) -> None:
     from constpolicy.cli import reporting
     from constpolicy.report.build import build
 
-    report = build(line, compiled, finished=True)
+    verified = verification.model_dump(mode="json") if verification else None
+    report = build(line, compiled, finished=True, verification=verified)
     if path is not None:
         reporting.write(report, path)
     if summary:
