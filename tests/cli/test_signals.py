@@ -1,0 +1,96 @@
+"""Whoever interrupts a compile is left with no process, no temporary file, and the old output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scripts.bench_compile import environment
+from tests.cli.comparison import CONSTPOLICY, TARGET
+
+SQUARE = "tensor<2048x2048xf32>"
+LARGE_RESULTS = "--iree-opt-const-expr-max-size-increase-threshold=1000000000"
+
+
+def _slow_program() -> str:
+    """A program whose const-eval takes most of a minute, so that a signal finds the compile at work."""
+    values = ", ".join(str(i / 2048) for i in range(2048))
+    products = "".join(
+        f"  %p{i + 1} = linalg.matmul ins(%p{i}, %p{i} : {SQUARE}, {SQUARE}) outs(%zeros : {SQUARE}) -> {SQUARE}\n"
+        for i in range(40)
+    )
+    maps = "affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>"
+    return f"""
+func.func @main(%input: {SQUARE}) -> {SQUARE} {{
+  %c = arith.constant dense<[{values}]> : tensor<2048xf32>
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : {SQUARE}
+  %p0 = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel"]}}
+      ins(%c, %c : tensor<2048xf32>, tensor<2048xf32>) outs(%empty : {SQUARE}) {{
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %product = arith.mulf %a, %b : f32
+    linalg.yield %product : f32
+  }} -> {SQUARE}
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : {SQUARE}) -> {SQUARE}
+{products}
+  %sum = arith.addf %input, %p40 : {SQUARE}
+  return %sum : {SQUARE}
+}}
+"""
+
+
+def _children(process: int) -> list[int]:
+    listed = subprocess.run(["ps", "--ppid", str(process), "-o", "pid="], capture_output=True, text=True)
+    return [int(word) for word in listed.stdout.split()]
+
+
+def _wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("source", ["model.mlir", "-"], ids=["file", "stdin"])
+def test_a_signal_ends_the_compile_and_cleans_up(tmp_path: Path, number: signal.Signals, source: str) -> None:
+    folders = [tmp_path / name for name in ("work", "temporary")]
+    work, temporary = folders
+    for folder in folders:
+        folder.mkdir()
+    (work / "model.mlir").write_text(_slow_program())
+    (work / "out.vmfb").write_text("old")
+    with (work / "model.mlir").open() as stdin:
+        process = subprocess.Popen(
+            [*CONSTPOLICY, "--policy", "upstream", source, "-o", "out.vmfb", *TARGET, LARGE_RESULTS],
+            cwd=work,
+            env=environment() | {"TMPDIR": str(temporary)},
+            stdin=stdin,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    _wait_for(lambda: _children(process.pid))
+    (child,) = _children(process.pid)
+    time.sleep(1)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == -number
+    assert _is_gone(child)
+    assert "Traceback" not in stderr
+    assert sorted(os.listdir(work)) == ["model.mlir", "out.vmfb"]
+    assert (work / "out.vmfb").read_text() == "old"
+    assert os.listdir(temporary) == []
