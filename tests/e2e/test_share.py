@@ -133,6 +133,15 @@ def test_a_scale_that_not_every_number_survives_is_refused(compiled: Compile, nu
     assert "underflow" in reason or "subnormal" in reason
 
 
+def test_a_scaled_resource_is_checked_too(compiled: Compile) -> None:
+    numbers = cases.f32(cases.VOCAB * cases.HIDDEN, 1)
+    text = cases.tied_scaled().replace(f"dense<{numbers}>", "dense_resource<table>")
+    data = numbers.replace("0x", "0x04000000")
+    both = compiled(f"{text}{{-# dialect_resources: {{ builtin: {{ table: {data} }} }} #-}}")
+    assert both.bytes < TABLE_BYTES + CODE_BYTES
+    assert both.same_bits()
+
+
 def test_a_cast_that_rounds_is_refused(compiled: Compile) -> None:
     (reason,) = compiled(cases.tied_f16()).offered.refusals.values()
     assert reason == "the cast from f32 to f16 is not exactly invertible: it rounds some of the values"
@@ -243,3 +252,28 @@ def test_an_exported_archive_holds_the_shared_copy_under_its_sources_name(tmp_pa
     compile_shared(source, tmp_path / "program.vmfb", f"--iree-parameter-export=model={archive}")
     assert b"__shared_word_table_48x64xf32" in archive.read_bytes()
     assert archive.stat().st_size < 2 * table().nbytes
+
+
+def test_of_two_tables_in_one_result_only_the_exactly_invertible_one_is_shared(compiled: Compile) -> None:
+    half = "tensor<48x64xf32>"
+    other = np.random.default_rng(1).uniform(-1, 1, (64, 48)).astype(np.float32)
+    other[3, 3] = 1e-38
+    more = f"""
+  %second = arith.constant {literal(other)} : tensor<64x48xf32>
+  {gather("%rows2", "%ids", "%second")}
+  %small = arith.constant 0.03125 : f32
+  %s_init = tensor.empty() : {half}
+  %s = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]}} ins(%second : tensor<64x48xf32>) outs(%s_init : {half}) {{
+  ^bb0(%in: f32, %out: f32):
+    %scaled = arith.mulf %in, %small : f32
+    linalg.yield %scaled : f32
+  }} -> {half}
+  %joined = tensor.concat dim(0) %t, %s : ({half}, {half}) -> tensor<96x64xf32>
+  {gather("%both", "%ids", "%joined", 96, 64)}"""
+    text = tied(table(), more, ("%rows2", "%both"), ("tensor<4x48xf32>", "tensor<4x64xf32>"))
+    no_other_home = "%picked = arith.constant dense<0.0> : tensor<4x64xf32>"
+    both = compiled(text.replace(gather("%picked", "%ids", "%t", 48, 64), no_other_home))
+    (offer,) = both.offered.offers.values()
+    assert offer["saved_bytes"] == table().nbytes
+    assert both.same_bits()

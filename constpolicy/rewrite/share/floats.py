@@ -10,6 +10,7 @@ from constpolicy.compiler.elements import elements
 from constpolicy.rewrite.share.attributes import element_count
 from constpolicy.rewrite.share.refusal import Refusal
 
+_ALIGNMENT_DIGITS = 8  # before a resource's bytes, both in hexadecimal
 _CHUNK = 1 << 20  # elements looked at in one go, so that the temporary arrays stay small
 
 
@@ -66,9 +67,19 @@ def numbers_in(constant: ir.Operation) -> Numbers:
     return Numbers(min(low, high), max(low, high), format.mantissa_bits - trailing_zeros)
 
 
-def _data(constant: ir.Operation, size: int) -> memoryview:
+def _data(constant: ir.Operation, size: int) -> memoryview | bytes:
     """The elements, row-major, little-endian."""
     dense = elements(constant, "value")
-    if dense is None:
+    data = dense.data(size) if dense is not None else _resource(constant)
+    if len(data) != size:
         raise Refusal("its values are scaled or cast, and they cannot be read to check that this is exactly invertible")
-    return dense.data(size)
+    return data
+
+
+def _resource(constant: ir.Operation) -> bytes:
+    """The bytes of a dense_resource, which the bindings give only as text; none if there are not any, or are elided."""
+    alone = ir.Module.create(ir.Location.unknown()).operation
+    with ir.InsertionPoint(alone.regions[0].blocks[0]):
+        constant.clone()
+    _, prefix, text = alone.get_asm().rpartition('"0x')
+    return bytes.fromhex(text[_ALIGNMENT_DIGITS : text.index('"')]) if prefix else b""

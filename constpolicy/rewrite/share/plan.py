@@ -48,8 +48,9 @@ def plan(module: ir.Operation, program: Program, initializers: Mapping[str, ir.O
     for candidate in program.candidates:
         try:
             home = _home(candidate, index)
-            offered = replace(candidate, share=_offer(home, index, other_candidates))
-            homes[candidate.id] = replace(home, candidate=offered)
+            shared = _shareable(home, index, other_candidates)
+            offered = replace(candidate, share=_offer(home, shared))
+            homes[candidate.id] = replace(home, candidate=offered, origins=tuple(origin for origin, _ in shared))
             candidates.append(offered)
         except Refusal as refusal:
             refusals = {**candidate.refusals, Action.SHARE: str(refusal)}
@@ -68,8 +69,13 @@ def _home(candidate: Candidate, index: ModuleIndex) -> Home:
     return Home(candidate, name, shape_of(value), tuple(origins(value, index)))
 
 
-def _offer(home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operation]) -> ShareOffer:
-    """The offer for all the sources that can die. Reads in other candidates are left out: they are not decided yet."""
+def _shareable(
+    home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operation]
+) -> list[tuple[Origin, Readers]]:
+    """The sources that can die, at least one, with their readers; raises Refusal.
+
+    Reads in other candidates are left out: it is not decided yet whether they will be there.
+    """
     shared: list[tuple[Origin, Readers]] = []
     refusals: list[Refusal] = []
     for origin in home.origins:
@@ -77,15 +83,17 @@ def _offer(home: Home, index: ModuleIndex, other_candidates: frozenset[ir.Operat
             readers = source_readers(home, origin, index, other_candidates.__contains__)
             if not readers.edits:
                 raise Refusal("nothing but const-exprs reads its source")
+            if origin.change.steps:
+                check(origin.change, numbers_in(readers.constants[0].op))
             shared.append((origin, readers))
         except Refusal as refusal:
             refusals.append(refusal)
     if not shared:
         raise refusals[0]
-    return _offered(home, shared)
+    return shared
 
 
-def _offered(home: Home, shared: Sequence[tuple[Origin, Readers]]) -> ShareOffer:
+def _offer(home: Home, shared: Sequence[tuple[Origin, Readers]]) -> ShareOffer:
     largest, _ = max(shared, key=lambda pair: pair[0].content.bytes)
     rows = [cost.gathered_rows(readers.edits, origin.elements) for origin, readers in shared]
     bits = home.candidate.type.element_bits
@@ -106,6 +114,4 @@ def source_readers(home: Home, origin: Origin, index: ModuleIndex, ignored: Call
     constants = [placed for placed in index.constants[origin.content.key] if not ignored(placed.holder)]
     readers = readers_of(constants, origin.lies.inputs.dims, origin.lies, home.shape, origin.change)
     check_devices(home.name, readers.edits, index)
-    if readers.edits and origin.change.steps:
-        check(origin.change, numbers_in(constants[0].op))
     return readers
