@@ -99,6 +99,10 @@ class _Attempt:
         """Whether a failure can be the policy's doing: it is not upstream's, and the program was edited already."""
         return self.outcome is not None and self.name != "upstream"
 
+    def may_have_crashed(self, ended: _Ended) -> bool:
+        """Whether the end is a crash that can come from the flags that the policy sets."""
+        return ended.crash is not None and self.policy is not None and bool(self.policy.policy.flags)
+
     @property
     def evaluates(self) -> tuple[str, ...]:
         """Ids of the candidates that were decided to be evaluated."""
@@ -156,7 +160,11 @@ class _Ladder:
         """The compile under the policy, and nothing else."""
         attempt = _Attempt(load, strict=True)
         ended = self._run(attempt)
-        return self._iree_compile(attempt, ended) if _wrong_flags(ended) else _compiled(attempt, ended)
+        if _wrong_flags(ended):
+            return self._iree_compile(attempt, ended)
+        if ended.signal:
+            self._step(str(ended.crash))
+        return _compiled(attempt, ended)
 
     def climb_down(self, load: LoadPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
@@ -164,14 +172,16 @@ class _Ladder:
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
-        if not _succeeded(ended) and ended.phase != "output" and attempt.may_be_at_fault:
+        if _wrong_flags(ended):
+            return self._iree_compile(attempt, ended)
+        at_fault = attempt.may_be_at_fault or attempt.may_have_crashed(ended)
+        if not _succeeded(ended) and ended.phase != "output" and at_fault:
             attempt, ended = self._under_upstream(attempt, ended)
         compiled = _compiled(attempt, ended)
         for id in compiled.evaluation.failed:
             self._step(f"const-eval failed on candidate {id}; it is left for load time")
         if ended.signal or ended.exit_code == child.INTERNAL_ERROR:
             self._step(f"{ended.crash}; running iree-compile itself")
-        if ended.signal or ended.exit_code == child.INTERNAL_ERROR or _wrong_flags(ended):
             compiled = self._iree_compile(attempt, ended)
         return replace(compiled, fallbacks=tuple(self.steps))
 

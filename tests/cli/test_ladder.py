@@ -1,0 +1,77 @@
+"""When the compile under a policy fails and iree-compile's would not, the user gets the working file and is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts.conformance_run import Observed
+from tests.cli.comparison import TARGET, constpolicy, iree_compile, program
+
+TABLE = program("table")
+NO_LINKER = "--iree-llvmcpu-embedded-linker-path=/missing/linker"
+CRASH = "--iree-llvmcpu-target-triple=bad"
+NO_EVALUATION = "--iree-flow-export-benchmark-funcs"  # with it, const-eval does not find its own function
+
+
+def _compile(tmp_path: Path, flag: str, *arguments: str) -> Observed:
+    """Compiles under a policy whose flag makes the compile fail."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"schema: 1\nname: failing\ndefault: initialize\nflags: ['{flag}']\n")
+    return constpolicy(TABLE, "-o", "out", *TARGET, *arguments, policy=str(policy))
+
+
+@pytest.mark.parametrize(
+    ("flag", "says"),
+    [
+        (NO_LINKER, "the compile failed in phase 'end' under policy 'failing'"),
+        (CRASH, "the compiler was ended by SIGSEGV in phase 'preprocessing' under policy 'failing'"),
+    ],
+    ids=["fails", "crashes"],
+)
+def test_the_file_is_upstreams_and_one_line_says_why(tmp_path: Path, flag: str, says: str) -> None:
+    observed = _compile(tmp_path, flag)
+    assert observed.exit_code == 0
+    assert observed.files == iree_compile(TABLE, "-o", "out", *TARGET).files
+    warnings = [line for line in observed.stderr.splitlines() if line.startswith("constpolicy: ")]
+    assert len(warnings) == 1
+    assert says in warnings[0]
+    assert "compiled under 'upstream' instead" in warnings[0]
+
+
+def test_the_report_names_the_step(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    _compile(tmp_path, NO_LINKER, "--policy-report", str(report))
+    (step,) = json.loads(report.read_text())["fallbacks"]
+    assert "under policy 'failing'" in step
+
+
+@pytest.mark.parametrize(("flag", "exit_code"), [(NO_LINKER, 1), (CRASH, 139)], ids=["fails", "crashes"])
+def test_strictly_there_is_no_step(tmp_path: Path, flag: str, exit_code: int) -> None:
+    observed = _compile(tmp_path, flag, "--policy-strict")
+    assert observed.exit_code == exit_code
+    assert observed.files == {}
+    assert "instead" not in observed.stderr
+
+
+def test_a_wrong_flag_of_the_policy_is_an_error_and_no_reason_to_step_down(tmp_path: Path) -> None:
+    observed = _compile(tmp_path, "--iree-foo")
+    assert observed.exit_code == 1
+    assert "Unknown command line argument '--iree-foo'" in observed.stderr
+    assert observed.files == {}
+
+
+def test_a_candidate_that_const_eval_fails_on_is_left_for_load_time() -> None:
+    assert iree_compile(TABLE, "-o", "out", *TARGET, NO_EVALUATION).exit_code == 1
+    observed = constpolicy(TABLE, "-o", "out", *TARGET, NO_EVALUATION, policy="balanced")
+    assert observed.exit_code == 0
+    assert "out" in observed.files
+    assert "it is left for load time" in observed.stderr
+
+
+def test_strictly_a_candidate_that_const_eval_fails_on_is_an_error() -> None:
+    observed = constpolicy(TABLE, "-o", "out", *TARGET, NO_EVALUATION, "--policy-strict", policy="balanced")
+    assert observed.exit_code == 1
+    assert "error evaling constant" in observed.stderr
