@@ -12,18 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import highspy
-import numpy as np
-
 from constpolicy.policy.growth import STORED, Liveness
+from constpolicy.policy.milp import Floats, Problem, Row, Solution, maximize
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, ConstPolicyError, Origin
 
 CALLS_PER_LOAD = 1000
-_SECONDS = 1.0  # bound on one solve
 _STEP = 2**20  # "the next megabyte"
 _UNIT = 1024.0  # bytes per unit in the solver, which likes small numbers
-_OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 
 @dataclass(frozen=True)
@@ -63,15 +59,15 @@ class _Row:
         self.terms[variable] = self.terms.get(variable, 0.0) + coefficient
 
 
-class _Problem:
-    """The variables and rows; `actions` are those of all candidates when every choice is evaluated."""
+class _Totals:
+    """The totals as linear expressions over the choices; `actions` are those of all candidates when every choice is evaluated."""
 
     def __init__(self, liveness: Liveness, actions: Mapping[str, Action], choices: Sequence[Choice]) -> None:
         self._liveness, self._actions = liveness, actions
         self.choices = choices
         self.x = {choice.candidate.id: index for index, choice in enumerate(choices)}
         self.columns = len(choices)
-        self.at_least: list[tuple[dict[int, float], float]] = []  # rows: terms >= bound
+        self.at_least: list[Row] = []
         freed, stored = self._freed(), self._stored()
         self.totals = {
             "file_growth": _sum(stored, freed),
@@ -97,7 +93,7 @@ class _Problem:
             return True
         result = self._variable()
         for variable in variables:
-            self.at_least.append(({variable: 1.0, result: -1.0}, 0.0))
+            self.at_least.append(Row({variable: 1.0, result: -1.0}, low=0.0))
         return result
 
     def _freed(self) -> _Row:
@@ -148,40 +144,16 @@ class _Problem:
             _put(row, self._stays(candidate), candidate.result_bytes)
         return row
 
-    def solve(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> tuple[np.ndarray | None, float]:
-        """(values of the variables that make the objective greatest, gap); None if the budgets cannot be kept."""
-        solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("time_limit", _SECONDS)):
-            solver.setOptionValue(name, value)
-        solver.setOptionValue("mip_rel_gap", 0.0)
-        solver.passModel(self._model(budgets, objective))
-        solver.run()
-        info = solver.getInfo()
-        if solver.getModelStatus() != _OPTIMAL and info.primal_solution_status != 2:
-            return None, 0.0
-        return np.asarray(solver.getSolution().col_value), float(info.mip_gap)
-
-    def _model(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> highspy.HighsLp:
-        rows = [(terms, bound, highspy.kHighsInf) for terms, bound in self.at_least]
+    def problem(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> Problem:
+        """The problem for the solver, in its unit; the last rows are the budgets, in their order."""
+        rows = list(self.at_least)
         for name, budget in budgets.items():
-            row = self.totals[name]
-            terms = {variable: value / _UNIT for variable, value in row.terms.items()}
-            rows.append((terms, -highspy.kHighsInf, (budget - row.constant) / _UNIT))
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = self.columns, len(rows)
-        model.sense_ = highspy.ObjSense.kMaximize
-        model.col_cost_ = np.array([objective.get(column, 0.0) for column in range(self.columns)])
-        model.col_lower_, model.col_upper_ = np.zeros(self.columns), np.ones(self.columns)
-        model.integrality_ = [highspy.HighsVarType.kInteger] * self.columns
-        model.row_lower_ = np.array([low for _, low, _ in rows])
-        model.row_upper_ = np.array([high for _, _, high in rows])
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.cumsum([0, *(len(terms) for terms, _, _ in rows)])
-        model.a_matrix_.index_ = np.array([column for terms, _, _ in rows for column in terms], dtype=np.int32)
-        model.a_matrix_.value_ = np.array([value for terms, _, _ in rows for value in terms.values()])
-        return model
+            total = self.totals[name]
+            terms = {column: value / _UNIT for column, value in total.terms.items()}
+            rows.append(Row(terms, high=(budget - total.constant) / _UNIT))
+        return Problem(self.columns, len(self.choices), objective, rows)
 
-    def value(self, name: str, solution: np.ndarray) -> int:
+    def value(self, name: str, solution: Floats) -> int:
         row = self.totals[name]
         return row.constant + int(sum(value for column, value in row.terms.items() if solution[column] > 0.5))
 
@@ -189,9 +161,9 @@ class _Problem:
         """The least that one total can be made, the others left aside."""
         row = self.totals[name]
         objective = {column: -value / _UNIT for column, value in row.terms.items()}
-        solution, _ = self.solve({}, objective)
+        solution = maximize(self.problem({}, objective))
         assert solution is not None, "without budgets there is a solution"
-        return self.value(name, solution)
+        return self.value(name, solution.values)
 
 
 def choose(
@@ -206,45 +178,44 @@ def choose(
     Raises:
       ConstPolicyError: the budgets cannot be kept; it says by how much.
     """
-    problem = _Problem(liveness, actions, choices)
-    benefit = _benefit(problem)
-    solution, gap = problem.solve(budgets, benefit)
+    totals = _Totals(liveness, actions, choices)
+    solution = maximize(totals.problem(budgets, _benefit(totals)))
     if solution is None:
-        raise ConstPolicyError(_impossible(problem, budgets))
-    evaluated = frozenset(id for id, column in problem.x.items() if solution[column] > 0.5)
-    used = {name: problem.value(name, solution) for name in budgets}
-    notes = [_given_up(problem, evaluated)] if len(evaluated) < len(choices) else []
+        raise ConstPolicyError(_impossible(totals, budgets))
+    evaluated = frozenset(id for id, column in totals.x.items() if solution.values[column] > 0.5)
+    used = {name: totals.value(name, solution.values) for name in budgets}
+    notes = [_given_up(totals, evaluated)] if len(evaluated) < len(choices) else []
     if notes:
-        notes += [_next_megabyte(problem, budgets, name, evaluated) for name in budgets]
-    return Chosen(evaluated, used, tuple(note for note in notes if note), gap)
+        notes += _next_megabytes(solution, budgets)
+    return Chosen(evaluated, used, tuple(notes), solution.gap)
 
 
-def _benefit(problem: _Problem) -> dict[int, float]:
+def _benefit(totals: _Totals) -> dict[int, float]:
     """The objective, in the solver's unit."""
-    return {index: choice.benefit / _UNIT for index, choice in enumerate(problem.choices)}
+    return {index: choice.benefit / _UNIT for index, choice in enumerate(totals.choices)}
 
 
-def _given_up(problem: _Problem, evaluated: frozenset[str]) -> str:
-    lost = [choice for choice in problem.choices if choice.candidate.id not in evaluated]
+def _given_up(totals: _Totals, evaluated: frozenset[str]) -> str:
+    lost = [choice for choice in totals.choices if choice.candidate.id not in evaluated]
     work = sum(choice.benefit for choice in lost)
     return f"the budgets give up {len(lost)} evaluations, which would save {format_size(work)} of work per load"
 
 
-def _next_megabyte(problem: _Problem, budgets: Mapping[str, int], name: str, evaluated: frozenset[str]) -> str:
-    """What one megabyte more of a budget would buy; empty if nothing."""
-    solution, _ = problem.solve({**budgets, name: budgets[name] + _STEP}, _benefit(problem))
-    if solution is None:
-        return ""
-    now = sum(choice.benefit for choice in problem.choices if choice.candidate.id in evaluated)
-    then = sum(choice.benefit for choice in problem.choices if solution[problem.x[choice.candidate.id]] > 0.5)
-    if then <= now:
-        return ""
-    return f"another {format_size(_STEP)} of {name} would save {format_size(then - now)} of work per load"
+def _next_megabytes(solution: Solution, budgets: Mapping[str, int]) -> list[str]:
+    """What about one megabyte more of each budget would buy, by its price in the relaxation."""
+    notes = []
+    for index, name in enumerate(budgets):
+        saved = int(solution.prices[len(solution.prices) - len(budgets) + index] * _STEP)
+        if saved:
+            notes.append(
+                f"another {format_size(_STEP)} of {name} would save about {format_size(saved)} of work per load"
+            )
+    return notes
 
 
-def _impossible(problem: _Problem, budgets: Mapping[str, int]) -> str:
+def _impossible(totals: _Totals, budgets: Mapping[str, int]) -> str:
     for name, budget in budgets.items():
-        if (least := problem.least(name)) > budget:
+        if (least := totals.least(name)) > budget:
             excess = format_size(least - budget)
             return (
                 f"budgets.{name} {format_size(budget)} cannot be kept: the least is {format_size(least)}, {excess} more"

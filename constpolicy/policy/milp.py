@@ -1,0 +1,145 @@
+"""Maximizes a linear objective over binary variables, exactly, with HiGHS.
+
+The linear relaxation is solved first. Its reduced costs say what changing a variable would cost at least; with the
+value of a good solution at hand, every variable that costs more than the distance to the relaxation is settled, and
+what is left is small enough to be solved to the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+_SECONDS = 1.0  # bound on the exact solve
+_CORE = 60  # variables that the first good solution may change against the relaxation
+_FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
+_FREE = highspy.kHighsInf
+
+
+@dataclass(frozen=True)
+class Row:
+    """low <= terms <= high, terms by column."""
+
+    terms: Mapping[int, float]
+    low: float = -_FREE
+    high: float = _FREE
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`binary` leading columns are 0 or 1; the others lie between 0 and 1 and come out whole by their rows."""
+
+    columns: int
+    binary: int
+    objective: Mapping[int, float]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Values of the columns; `gap` is the distance from the greatest objective, as a fraction (0: none).
+
+    `prices` say for each row what one unit more room in it adds to the objective of the relaxation.
+    """
+
+    values: Floats
+    objective: float
+    gap: float
+    prices: Floats
+
+
+@dataclass(frozen=True)
+class _Run:
+    values: Floats
+    objective: float
+    reduced_costs: Floats
+    prices: Floats
+    gap: float
+    complete: bool
+
+
+def maximize(problem: Problem) -> Solution | None:
+    """The best solution; None if there is none. Deterministic unless the time bound is hit, which `gap` then says."""
+    model = _model(problem)
+    lower, upper = np.zeros(problem.columns), np.ones(problem.columns)
+    relaxed = _run(model, lower, upper, problem, whole=False)
+    if relaxed is None:
+        return None
+    costs = np.abs(relaxed.reduced_costs[: problem.binary])
+    nearest = np.argsort(costs, kind="stable")[:_CORE]
+    good = _run(model, *_bounds(relaxed, problem, nearest), problem, whole=True)
+    if good is None:  # rounding within the core keeps no budget: nothing can be settled
+        core = np.arange(problem.binary)
+    else:
+        core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
+    best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True)
+    if best is None or (good is not None and good.objective > best.objective):
+        best = good
+    if best is None:
+        return None
+    bound = max(relaxed.objective, best.objective)
+    gap = 0.0 if best.complete else min(best.gap, (bound - best.objective) / max(abs(best.objective), 1.0))
+    return Solution(best.values, best.objective, gap, relaxed.prices)
+
+
+def _bounds(relaxed: _Run, problem: Problem, core: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Bounds that settle all binary columns but those of the core at their relaxed values."""
+    lower, upper = np.zeros(problem.columns), np.ones(problem.columns)
+    settled = np.ones(problem.binary, dtype=bool)
+    settled[core] = False
+    lower[: problem.binary][settled] = upper[: problem.binary][settled] = np.round(
+        relaxed.values[: problem.binary][settled]
+    )
+    return lower, upper
+
+
+def _run(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Problem, *, whole: bool) -> _Run | None:
+    solver = _solver(model, lower, upper, problem, whole=whole)
+    solver.run()
+    info, status = solver.getInfo(), solver.getModelStatus()
+    if info.primal_solution_status != _FEASIBLE:
+        return None
+    solution = solver.getSolution()
+    return _Run(
+        values=np.asarray(solution.col_value),
+        objective=float(info.objective_function_value),
+        reduced_costs=np.asarray(solution.col_dual) if len(solution.col_dual) else np.zeros(problem.columns),
+        prices=np.abs(np.asarray(solution.row_dual)) if len(solution.row_dual) else np.zeros(len(problem.rows)),
+        gap=float(info.mip_gap) if whole else 0.0,
+        complete=status == highspy.HighsModelStatus.kOptimal,
+    )
+
+
+def _solver(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Problem, *, whole: bool) -> highspy.Highs:
+    model.col_lower_, model.col_upper_ = lower, upper
+    kinds = highspy.HighsVarType
+    binary = kinds.kInteger if whole else kinds.kContinuous
+    model.integrality_ = [binary] * problem.binary + [kinds.kContinuous] * (problem.columns - problem.binary)
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0)):
+        solver.setOptionValue(name, value)
+    solver.setOptionValue("mip_abs_gap", 0.0)
+    if whole:
+        solver.setOptionValue("time_limit", _SECONDS)
+    solver.passModel(model)
+    return solver
+
+
+def _model(problem: Problem) -> highspy.HighsLp:
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = problem.columns, len(problem.rows)
+    model.sense_ = highspy.ObjSense.kMaximize
+    model.col_cost_ = np.array([problem.objective.get(column, 0.0) for column in range(problem.columns)])
+    model.row_lower_ = np.array([row.low for row in problem.rows])
+    model.row_upper_ = np.array([row.high for row in problem.rows])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    model.a_matrix_.start_ = np.cumsum([0, *(len(row.terms) for row in problem.rows)])
+    model.a_matrix_.index_ = np.array([column for row in problem.rows for column in row.terms], dtype=np.int32)
+    model.a_matrix_.value_ = np.array([value for row in problem.rows for value in row.terms.values()])
+    return model
