@@ -60,7 +60,10 @@ class _Row:
 
 
 class _Totals:
-    """The totals as linear expressions over the choices; `actions` are those of all candidates when every choice is evaluated."""
+    """The totals as linear expressions over the choices.
+
+    `actions` are those of all candidates when every choice is evaluated.
+    """
 
     def __init__(self, liveness: Liveness, actions: Mapping[str, Action], choices: Sequence[Choice]) -> None:
         self._liveness, self._actions = liveness, actions

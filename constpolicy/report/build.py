@@ -12,6 +12,7 @@ from constpolicy.driver import Compiled
 from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Evaluation, Source
 from constpolicy.report.model import (
     CandidateReport,
+    DuplicateReport,
     PolicyReport,
     Report,
     SourceReport,
@@ -42,11 +43,20 @@ def build(
         ),
         candidates=[_candidate(c, decisions[c.id], evaluation) for c in compiled.program.candidates],
         totals=_totals(command, compiled, decisions, finished),
+        duplicates=[
+            DuplicateReport(name=d.name, types=list(d.types), saved_bytes=d.saved_bytes)
+            for d in compiled.evaluation.duplicates
+        ],
+        budgets=list(compiled.outcome.budget_notes),
         fallbacks=list(compiled.fallbacks),
-        warnings=list(compiled.outcome.warnings),
+        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled)],
         verification=verification,
         timing=Timing(phases=dict(compiled.seconds), evaluation=compiled.evaluation.seconds),
     )
+
+
+def _not_shared(compiled: Compiled) -> list[str]:
+    return [f"candidate {id} was not shared: {reason}" for id, reason in compiled.evaluation.not_shared.items()]
 
 
 def _iree_version() -> str:

@@ -68,6 +68,14 @@ class CandidateReport(_Record):
     outcome: str | None
 
 
+class DuplicateReport(_Record):
+    """A constant that IREE would have stored once for each of its types, and that is stored once."""
+
+    name: str
+    types: list[str]
+    saved_bytes: int
+
+
 class Totals(_Record):
     """`predicted_growth_bytes` is against leaving every candidate for load time."""
 
@@ -87,7 +95,10 @@ class Timing(_Record):
 
 
 class Report(_Record):
-    """Everything about one compile or explain."""
+    """Everything about one compile or explain.
+
+    `budgets` say what each came to, what was given up for them, and what more of them would buy.
+    """
 
     schema_version: int = SCHEMA_VERSION
     input: str
@@ -97,6 +108,8 @@ class Report(_Record):
     policy: PolicyReport
     candidates: list[CandidateReport]
     totals: Totals
+    duplicates: list[DuplicateReport]
+    budgets: list[str]
     fallbacks: list[str]
     warnings: list[str]
     verification: dict[str, Any] | None = None

@@ -16,14 +16,17 @@ _WORTH_SHOWING = 4096  # bytes of result or growth below which candidates are su
 def show(report: Report, console: Console, *, all_candidates: bool = False) -> None:
     """Prints the candidates that matter most, the totals and the warnings; `all_candidates` leaves none out."""
     ordered = sorted(report.candidates, key=_weight, reverse=True)
-    shown = ordered if all_candidates else [c for c in ordered if _weight(c) >= _WORTH_SHOWING][:_SHOWN]
+    groups = [[candidate] for candidate in ordered] if all_candidates else _alike(ordered)
+    shown = groups if all_candidates else [group for group in groups if _weight(group[0]) >= _WORTH_SHOWING][:_SHOWN]
     console.print(Text(f"policy {report.policy.name} ({report.policy.origin})"), highlight=False)
     if shown:
         console.print(_table(shown), highlight=False)
-    if rest := ordered[len(shown) :]:
+    if rest := [candidate for group in groups[len(shown) :] for candidate in group]:
         console.print(Text(_summed_up(rest)), highlight=False)
     for line in _totals(report):
         console.print(Text(line), highlight=False)
+    for line in (*_stored_once(report), *report.budgets):
+        console.print(Text(_plain(line)), highlight=False)
     for warning in (*report.fallbacks, *report.warnings):
         console.print(Text(f"warning: {_plain(warning)}", style="yellow"), highlight=False)
 
@@ -32,7 +35,16 @@ def _weight(candidate: CandidateReport) -> int:
     return max(candidate.result_bytes, abs(candidate.growth_bytes))
 
 
-def _table(candidates: list[CandidateReport]) -> Table:
+def _alike(ordered: list[CandidateReport]) -> list[list[CandidateReport]]:
+    """The candidates in groups of one kind, type and fate, each where its first stands."""
+    groups: dict[tuple[object, ...], list[CandidateReport]] = {}
+    for candidate in ordered:
+        fate = (candidate.outcome or candidate.action, candidate.decided_by, candidate.growth_bytes)
+        groups.setdefault((candidate.kind, candidate.type, *fate), []).append(candidate)
+    return list(groups.values())
+
+
+def _table(groups: list[list[CandidateReport]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("id", no_wrap=True)
     table.add_column("kind", no_wrap=True)
@@ -41,11 +53,12 @@ def _table(candidates: list[CandidateReport]) -> Table:
     table.add_column("growth", justify="right", no_wrap=True)
     table.add_column("action", no_wrap=True)
     table.add_column("why", overflow="fold", min_width=24)
-    for candidate in candidates:
+    for group in groups:
+        candidate = group[0]
         table.add_row(
             Text(candidate.id),
-            Text(candidate.kind),
-            Text(_plain(_sources(candidate))),
+            Text(candidate.kind if len(group) == 1 else f"{len(group)} x {candidate.kind}"),
+            Text(_plain(_sources(candidate)) if len(group) == 1 else f"{_plain(_sources(candidate))}, ..."),
             Text(format_size(candidate.result_bytes)),
             Text(format_size(candidate.growth_bytes)),
             Text(candidate.outcome or candidate.action),
@@ -81,6 +94,13 @@ def _totals(report: Report) -> list[str]:
     if totals.file_bytes is not None:
         lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
     return lines
+
+
+def _stored_once(report: Report) -> list[str]:
+    return [
+        f"stored once: {duplicate.name} as {' and '.join(duplicate.types)}, saving {format_size(duplicate.saved_bytes)}"
+        for duplicate in report.duplicates
+    ]
 
 
 def _plain(text: str) -> str:
