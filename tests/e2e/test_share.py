@@ -277,3 +277,29 @@ def test_of_two_tables_in_one_result_only_the_exactly_invertible_one_is_shared(c
     (offer,) = both.offered.offers.values()
     assert offer["saved_bytes"] == table().nbytes
     assert both.same_bits()
+
+
+def test_one_op_may_read_a_table_under_two_shapes(compiled: Compile) -> None:
+    values = table(64, 64)
+    more = f"""
+  %flat = arith.constant {literal(values)} : tensor<4096xf32>
+  %sum_init = tensor.empty() : tensor<64x64xf32>
+  %sum = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>,
+    affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+    ins(%table, %table, %x : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>)
+    outs(%sum_init : tensor<64x64xf32>) {{
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %size = arith.constant 64 : index
+    %row = arith.muli %j, %size : index
+    %at = arith.addi %row, %i : index
+    %d = tensor.extract %flat[%at] : tensor<4096xf32>
+    %ab = arith.subf %a, %b : f32
+    %abc = arith.mulf %ab, %c : f32
+    %s = arith.addf %abc, %d : f32
+    linalg.yield %s : f32
+  }} -> tensor<64x64xf32>"""
+    both = compiled(tied(values, more, ("%sum",), ("tensor<64x64xf32>",)))
+    assert len(both.offered.shared) == 1
+    assert both.same_bits()

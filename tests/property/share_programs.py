@@ -173,6 +173,19 @@ def adds_to_its_transpose(draw: st.DrawFn, f: Function, value: str, shape: Shape
     f.returns(f.generic([(value, read, shape), (f.operand(new), dims(len(new)), new)], new, body, len(new)), new)
 
 
+def reads_it_in_two_ways(draw: st.DrawFn, f: Function, value: str, shape: Shape) -> None:
+    """As an operand and, mirrored along the first dim, in the body of the same op."""
+    body = f"      %last = arith.constant {shape[0] - 1} : index\n"
+    body += "".join(f"      %n{k} = linalg.index {k} : index\n" for k in range(len(shape)))
+    body += "      %m = arith.subi %last, %n0 : index\n"
+    index = ", ".join(["%m", *(f"%n{k}" for k in range(1, len(shape)))])
+    body += f"      %e = tensor.extract {value}[{index}] : {tensor(shape, f.element)}\n"
+    body += f"      %s = {f.sum} %i0, %i1 : {f.element}\n      %t = {f.sum} %s, %e : {f.element}\n"
+    body += f"      linalg.yield %t : {f.element}\n"
+    both = [(value, dims(len(shape)), shape), (f.operand(shape), dims(len(shape)), shape)]
+    f.returns(f.generic(both, shape, body, len(shape)), shape)
+
+
 def reduces_it(draw: st.DrawFn, f: Function, value: str, shape: Shape) -> None:
     """Scaled by an argument first, or the sum would be constant."""
     product = "arith.mulf" if f.element[0] == "f" else "arith.muli"
@@ -200,7 +213,7 @@ def returns_it(draw: st.DrawFn, f: Function, value: str, shape: Shape) -> None:
 
 Reader = Callable[[st.DrawFn, Function, str, Shape], None]
 READERS: tuple[Reader, ...] = (gathers_rows, gathers_rows_at_once, takes_a_slice, adds_to_it, adds_to_its_transpose)
-READERS += (reduces_it, multiplies_it, returns_it)
+READERS += (reads_it_in_two_ways, reduces_it, multiplies_it, returns_it)
 
 
 def picks_elements(f: Function, value: str, shape: Shape) -> None:

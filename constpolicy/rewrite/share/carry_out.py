@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
@@ -66,7 +66,7 @@ def settle(
         if won:
             homes[id] = (home, tuple(won))
             continue
-        settled[id] = _instead(home.candidate.result_bytes, evaluate=not home.candidate.allows(Action.INITIALIZE))
+        settled[id] = _instead(home, reasons)
         not_shared[id] = f"{', '.join(reasons) or 'nothing reads its source any more'}: {settled[id]} instead"
     return Settled(settled, homes, not_shared)
 
@@ -76,8 +76,10 @@ def _preference(home: Home) -> tuple[bool, int]:
     return home.candidate.share.whole_table, home.candidate.result_bytes
 
 
-def _instead(result_bytes: int, *, evaluate: bool) -> Action:
-    return Action.EVALUATE if evaluate or result_bytes <= _INITIALIZER_BYTES else Action.INITIALIZE
+def _instead(home: Home, reasons: Sequence[str]) -> Action:
+    """Without a reason against sharing, the source dies anyway, and the result costs nothing."""
+    cheap = not reasons or home.candidate.result_bytes <= _INITIALIZER_BYTES
+    return Action.EVALUATE if cheap or not home.candidate.allows(Action.INITIALIZE) else Action.INITIALIZE
 
 
 def _to_be_evaluated(

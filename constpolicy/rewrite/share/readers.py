@@ -1,20 +1,20 @@
 """How each reader of a source can read the result instead.
 
-Read in place: gathers (tensor.extract in a body, iree_linalg_ext.gather), operands of linalg.generic and of
-contractions with indexing maps. Views of
-the source (reshapes, slices, barriers, casts) are followed to what reads them. Every other operand gets a copy in
-the source's layout, made on each call. So do reductions of floats: in another layout, IREE could add in another order.
+Read in place: gathers (tensor.extract in a body, iree_linalg_ext.gather), operands of linalg.generic and of integer
+contractions. Views of the source (reshapes, slices, barriers, casts) are followed to what reads them. Every other
+operand gets a copy in the source's layout, made on each call. So do reductions of floats: in another layout, IREE could
+add in another order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from iree.compiler import ir
 
-from constpolicy.rewrite.share.attributes import indexing_maps, integers, loop_sizes, shape_of, uses_of
+from constpolicy.rewrite.share.attributes import defining_op, indexing_maps, integers, loop_sizes, shape_of, uses_of
 from constpolicy.rewrite.share.change import Change
 from constpolicy.rewrite.share.edits import Edit, ReadCopy, ReadElement, ReadOperands, ReadRows, View, through
 from constpolicy.rewrite.share.index_map import Expr, IndexMap, Inputs, constant_of, dims_of, reshaped, simplified
@@ -22,8 +22,9 @@ from constpolicy.rewrite.share.module_index import Placed
 from constpolicy.rewrite.share.refusal import Refusal
 from constpolicy.rewrite.share.relayout import RESHAPES
 
-_CONTRACTIONS = ("linalg.matmul", "linalg.batch_matmul", "linalg.contract")
+_CONTRACTIONS = ("linalg.matmul", "linalg.contract")
 _BARRIER = "util.optimization_barrier"
+_SEE_OUTSIDE = ("scf.", "linalg.", "tensor.", "iree_linalg_ext.")  # ops whose regions may use values from outside
 
 
 @dataclass
@@ -46,75 +47,90 @@ def readers_of(
     The constants may have other shapes with as many elements. Raises Refusal if a reader cannot be changed.
     """
     readers = Readers(constants=list(constants))
+    uses: dict[ir.Operation, _Use] = {}
     for placed in constants:
+        _check_placement(placed)
         value = placed.op.results[0]
         own = IndexMap.identity(shape_of(value))
-        view = View(lies.of(own.then(reshaped(shape_of(value), shape))))
-        _Visit(readers, placed.holder, tuple(home_shape), change).value(value, view)
+        _follow(value, View(lies.of(own.then(reshaped(shape_of(value), shape)))), placed.holder, readers, uses)
+    for use in uses.values():
+        readers.edits += _edits(use, tuple(home_shape), change)
     return readers
 
 
+def _check_placement(placed: Placed) -> None:
+    """A load at the start of the function must be visible where the constant stands."""
+    parent = placed.op.parent
+    while parent is not None and parent.operation != placed.holder:
+        if not parent.operation.name.startswith(_SEE_OUTSIDE):
+            raise Refusal(f"its source is read inside {parent.operation.name}, which cannot see values from outside")
+        parent = parent.operation.parent
+
+
 @dataclass(frozen=True)
-class _Visit:
-    """Follows a value in one function or initializer."""
+class _Use:
+    """All uses of the source by one op, whichever of its views they read."""
 
-    readers: Readers
     holder: ir.Operation
-    home_shape: tuple[int, ...]
-    change: Change
-
-    def value(self, value: ir.Value, view: View) -> None:
-        linalg_operands: dict[ir.Operation, list[int]] = {}
-        for op, operand in uses_of(value):
-            if op.name == "tensor.extract" and operand == 0:
-                self.readers.edits.append(ReadElement(self.holder, op, view))
-            elif _gathers(op, operand):
-                self.readers.edits.append(ReadRows(self.holder, op, view))
-            elif (passed_on := _passed_on(op, operand, view)) is not None:
-                self.value(op.results[0], passed_on)
-                self.readers.views.append(op)
-            elif "transfer" in op.name:
-                raise Refusal(f"{op.name} moves it to another device")
-            else:
-                linalg_operands.setdefault(op, []).append(operand)
-        for op, operands in linalg_operands.items():
-            self._operands(op, operands, view)
-
-    def _operands(self, op: ir.Operation, operands: Sequence[int], view: View) -> None:
-        mapped = {k: view for k in operands if self._reads_through_map(op, k, view)}
-        others = [k for k in operands if k not in mapped]
-        in_body = {k: view for k in others if _reads_in_body(op, others, k)}
-        if mapped or in_body:
-            self.readers.edits.append(ReadOperands(self.holder, op, mapped, in_body))
-        copied = [k for k in others if k not in in_body]
-        # Where an op gets a copy, its handle has to outlive the edits of its other operands.
-        assert not (copied and in_body), "an op whose operands are read in the body has no operand of another kind"
-        self.readers.edits += [ReadCopy(self.holder, op, k, view) for k in copied]
-
-    def _reads_through_map(self, op: ir.Operation, operand: int, view: View) -> bool:
-        """Whether a composed indexing map, of plain loops, says where the operand's elements lie in the home."""
-        if not _is_input(op, operand) or view.offsets or _adds_floats(op):
-            return False
-        if op.name in _CONTRACTIONS and self.change.steps:
-            return False
-        sizes = loop_sizes(op)
-        inputs = Inputs(tuple(1 if size is None else size for size in sizes))
-        if None in sizes:
-            return False
-        exprs = [simplified(expr, inputs) for expr in through(view, indexing_maps(op)[operand])]
-        return _is_plain(exprs, sizes, self.home_shape, units=op.name not in _CONTRACTIONS)
+    op: ir.Operation
+    views: dict[int, View] = field(default_factory=dict)  # by operand
 
 
-def _gathers(op: ir.Operation, operand: int) -> bool:
-    """Whether the op is an iree_linalg_ext.gather of static shape from the operand, without a mask."""
-    if op.name != "iree_linalg_ext.gather" or operand != 0 or len(op.operands) != 3 or len(op.results) != 1:
+def _follow(
+    value: ir.Value, view: View, holder: ir.Operation, readers: Readers, uses: dict[ir.Operation, _Use]
+) -> None:
+    """Collects what uses a value of the source, through the ops that only pass it on."""
+    for op, operand in uses_of(value):
+        if "transfer" in op.name:
+            raise Refusal(f"{op.name} moves it to another device")
+        if (passed_on := _passed_on(op, operand, view)) is not None:
+            _follow(op.results[0], passed_on, holder, readers, uses)
+            readers.views.append(op)
+        else:
+            uses.setdefault(op, _Use(holder, op)).views[operand] = view
+
+
+def _edits(use: _Use, home_shape: tuple[int, ...], change: Change) -> list[Edit]:
+    """The edits of one op. Where there are several, none replaces the op."""
+    op, views = use.op, use.views
+    if op.name == "tensor.extract":
+        return [ReadElement(use.holder, op, views[0])]
+    if _gathers(op) and list(views) == [0]:
+        return [ReadRows(use.holder, op, views[0])]
+    mapped = {k: view for k, view in views.items() if _reads_through_map(use, k, home_shape, change)}
+    others = {k: view for k, view in views.items() if k not in mapped}
+    if others and _reads_in_body(use, others):
+        return [ReadOperands(use.holder, op, mapped, others)]
+    copies: list[Edit] = [ReadCopy(use.holder, op, k, view) for k, view in others.items()]
+    return [*([ReadOperands(use.holder, op, mapped)] if mapped else []), *copies]
+
+
+def _reads_through_map(use: _Use, operand: int, home_shape: tuple[int, ...], change: Change) -> bool:
+    """Whether a composed indexing map, of plain loops, says where the operand's elements lie in the home."""
+    op, view = use.op, use.views[operand]
+    if not _is_input(op, operand) or view.offsets or _adds_floats(op):
+        return False
+    contraction = op.name in _CONTRACTIONS
+    sizes = loop_sizes(op)
+    known = tuple(size for size in sizes if size is not None)
+    if len(known) < len(sizes) or (contraction and change.steps):
+        return False
+    exprs = [simplified(expr, Inputs(known)) for expr in through(view, indexing_maps(op)[operand])]
+    if not _is_plain(exprs, known, home_shape, units=not contraction):
+        return False
+    return _bound_elsewhere(op, use.views) | set(dims_of(exprs)) >= set(range(len(sizes)))
+
+
+def _gathers(op: ir.Operation) -> bool:
+    """Whether the op is an iree_linalg_ext.gather of static shape, without a mask."""
+    if op.name != "iree_linalg_ext.gather" or len(op.operands) != 3 or len(op.results) != 1:
         return False
     indexed = integers(op, "dimension_map")
     static = all(ir.RankedTensorType(value.type).has_static_shape for value in (op.operands[1], op.results[0]))
     return static and sorted(indexed) == list(range(len(indexed)))
 
 
-def _is_plain(exprs: Sequence[Expr], sizes: Sequence[int | None], shape: Sequence[int], *, units: bool) -> bool:
+def _is_plain(exprs: Sequence[Expr], sizes: Sequence[int], shape: Sequence[int], *, units: bool) -> bool:
     """Whether the expressions are distinct loops that run over whole dims of the shape (or 0 for a unit dim)."""
     dims = dims_of(exprs)
     named = [dim for dim in dims if dim is not None]
@@ -138,18 +154,23 @@ def _adds_floats(op: ir.Operation) -> bool:
     return reduces and any(isinstance(element, ir.FloatType) for element in elements)
 
 
-def _reads_in_body(op: ir.Operation, others: Sequence[int], operand: int) -> bool:
-    """Whether the body of a linalg.generic can extract the elements: the loops' sizes must be known without it."""
-    if op.name != "linalg.generic" or _adds_floats(op) or not all(_is_input(op, k) for k in others):
+def _reads_in_body(use: _Use, operands: Mapping[int, View]) -> bool:
+    """Whether the body of a linalg.generic can extract the elements: the loops' sizes must be known without them."""
+    op = use.op
+    if op.name != "linalg.generic" or _adds_floats(op) or not all(_is_input(op, k) for k in operands):
         return False
-    maps = indexing_maps(op)
-    bound = {dim for k, each in enumerate(maps) if k not in others for dim in dims_of(each.results)}
-    return bound >= set(range(maps[0].n_dims))
+    return _bound_elsewhere(op, use.views) >= set(range(indexing_maps(op)[0].n_dims))
+
+
+def _bound_elsewhere(op: ir.Operation, operands: Mapping[int, View]) -> set[int | None]:
+    """The loops of a linalg op whose sizes other operands determine."""
+    maps = enumerate(indexing_maps(op))
+    return {dim for k, each in maps if k not in operands for dim in dims_of(each.results)}
 
 
 def _passed_on(op: ir.Operation, operand: int, view: View) -> View | None:
     """The view of the op's result if the op only passes (a part of) its operand on; None if it does not."""
-    if operand != 0:
+    if operand != 0 or len(op.results) != 1 or not _is_static(op.results[0].type):
         return None
     if op.name in RESHAPES or op.name == "tensor.cast":
         shape = shape_of(op.results[0])
@@ -162,12 +183,17 @@ def _passed_on(op: ir.Operation, operand: int, view: View) -> View | None:
     return None
 
 
+def _is_static(type: ir.Type) -> bool:
+    return isinstance(type, ir.RankedTensorType) and type.has_static_shape and type.encoding is None
+
+
 def _slice(op: ir.Operation, view: View) -> View | None:
     """The view of a slice; offsets that are known only at run time become symbols."""
     sizes, strides = integers(op, "static_sizes"), integers(op, "static_strides")
     dynamic = ir.ShapedType.get_dynamic_size()
-    if dynamic in sizes or dynamic in strides:
-        return None
+    runtime = [defining_op(value) for value in list(op.operands)[1:]]
+    if dynamic in sizes or dynamic in strides or any(each and each.name == "tensor.extract" for each in runtime):
+        return None  # an offset that an edit replaces would be lost
     shape = shape_of(op.results[0])
     limits = [
         dim - (size - 1) * stride for dim, size, stride in zip(view.lies.inputs.dims, sizes, strides, strict=True)
