@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from constpolicy.compiler.session import Session
 
 
+_NOBODY_READS = 74  # how LLVM's tools end when the pipe that they write to is closed
+
+
 @dataclass(frozen=True)
 class WantsFlags:
     """The question for the iree-compile flags that the policy sets; the answer is a tuple of flags."""
@@ -71,6 +74,8 @@ def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
                 return _steps(session, command, output, link, held)
         except CompileFailed:
             return Finished(1, first_error=held.drop())
+        except BrokenPipeError:
+            return Finished(_NOBODY_READS)
         except OSError as error:  # in iree-compile's words, for the input as for the output
             print(f"error opening input file: {error}", file=sys.stderr)
             return Finished(1)

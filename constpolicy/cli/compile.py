@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from constpolicy import driver
+from constpolicy.cli import standard_streams
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
 from constpolicy.cli.exit_codes import NUMBERS_DIFFER
 from constpolicy.compiler import tool
@@ -43,6 +44,9 @@ def command(
         if policy_report or policy_summary or policy_verify:
             _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
         tool.become((*(load().policy.flags if line.input else ()), *line.arguments))
+    closed = standard_streams.opened()
+    if (line.input == "-" and 0 in closed) or (line.output == "-" and 1 in closed):
+        raise ConstPolicyError("the standard stream that '-' names is closed")
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
     compiled = driver.compile_program(line, load, strict=policy_strict, warn=_warn)

@@ -40,6 +40,10 @@ class Interrupted(BaseException):
         self.number = number
 
 
+class _NobodyAsks(BaseException):
+    """The process that started the work is ending, for a reason that it tells itself."""
+
+
 class Link:
     """The work's side of the connection to the process that started it."""
 
@@ -53,7 +57,9 @@ class Link:
     def ask(self, question: object) -> Any:
         """Sends a question and waits for what the caller's `answer` makes of it."""
         _send(self._requests, ("ask", question))
-        return _receive(self._answers)
+        if (message := _receive(self._answers)) is None:
+            raise _NobodyAsks
+        return message[0]
 
     def returns(self, result: object) -> None:
         """Sends the result of the work."""
@@ -135,6 +141,8 @@ def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: Binar
         sys.stdout.flush()
         link.returns(result)
         code = 0
+    except _NobodyAsks:
+        pass
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
@@ -150,7 +158,7 @@ def _serve(
     while (message := _receive(requests)) is not None:
         kind, content = message
         if kind == "ask":
-            _send(answers, answer(content))
+            _send(answers, (answer(content),))
             continue
         now = time.monotonic()
         ended.seconds[ended.phase] = ended.seconds.get(ended.phase, 0.0) + now - since

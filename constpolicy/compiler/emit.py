@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from constpolicy.compiler import library
@@ -15,7 +16,7 @@ def emit(invocation: api.Invocation, command: CommandLine, path: str) -> None:
         if path == "-":
             _print(invocation, command)
             return
-        output = api.Output.open_file(path)
+        output = api.Output.open_file(library.FileName(path))
         _write(invocation, command, output)
     except ValueError as error:
         raise OSError(str(error)) from None
@@ -27,8 +28,10 @@ def _print(invocation: api.Invocation, command: CommandLine) -> None:
     """Writes to stdout ourselves: the library flushes its own stdout only when the process ends in the usual way."""
     output = api.Output.open_membuffer()
     _write(invocation, command, output)
-    sys.stdout.buffer.write(output.map_memory())
     sys.stdout.flush()
+    content = memoryview(output.map_memory())
+    while content:
+        content = content[os.write(sys.stdout.fileno(), content) :]
     output.close()
 
 

@@ -6,6 +6,7 @@ Importing this module loads the compiler library; only the process that compiles
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,7 +23,16 @@ if _numpy_is_left_out:
 # linalg's alone take 60 ms.
 _bindings.dialect_search_modules = []
 
-__all__ = ["api", "dump_phases_to", "ir", "output_vm_c_source", "set_phases", "set_up_command_line", "verify_ir"]
+__all__ = [
+    "FileName",
+    "api",
+    "dump_phases_to",
+    "ir",
+    "output_vm_c_source",
+    "set_phases",
+    "set_up_command_line",
+    "verify_ir",
+]
 
 _library = api._dylib
 
@@ -39,12 +49,21 @@ _declare("ireeCompilerInvocationSetVerifyIR", ctypes.c_void_p, ctypes.c_bool)
 _declare("ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, ctypes.c_void_p, result=ctypes.c_void_p)
 
 
+class FileName(str):
+    """A path, or a flag that may hold one, which reaches the library in the bytes that the system knows it by."""
+
+    __slots__ = ()
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return os.fsencode(str(self))
+
+
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
     """Parses the process-wide flags, which every later session inherits; at most once per process.
 
     A flag that LLVM does not accept ends the process with exit code 1, after LLVM's own message.
     """
-    words = [word.encode() for word in (program, *flags)]
+    words = [os.fsencode(word) for word in (program, *flags)]
     _library.ireeCompilerSetupGlobalCL(len(words), (ctypes.c_char_p * len(words))(*words), b"constpolicy", False)
 
 
@@ -56,7 +75,7 @@ def set_phases(invocation: api.Invocation, start: str, end: str) -> None:
 
 def dump_phases_to(invocation: api.Invocation, folder: str) -> None:
     """Makes the invocation write the IR after each phase into the folder."""
-    _library.ireeCompilerInvocationSetDumpCompilationPhasesTo(invocation._inv_p, folder.encode())
+    _library.ireeCompilerInvocationSetDumpCompilationPhasesTo(invocation._inv_p, os.fsencode(folder))
 
 
 def verify_ir(invocation: api.Invocation, enabled: bool) -> None:

@@ -38,10 +38,10 @@ def replacing(path: str) -> Iterator[Replacement]:
     "-", devices, pipes and the like are written directly, and so is a file in a folder that takes no new ones. A
     symbolic link keeps pointing to the file, which is replaced. Raises CannotWrite.
     """
-    target = Path(os.path.realpath(path))
-    if path == "-" or (target.exists() and not target.is_file()):
+    if path == "-" or (os.path.exists(path) and not os.path.isfile(path)):
         yield Replacement(path, None)
         return
+    target = Path(os.path.realpath(path))
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".constpolicy-", suffix=".partial")
     except OSError as error:

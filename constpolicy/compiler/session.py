@@ -60,7 +60,7 @@ class Session:
         """
         self._on_phase("parse")
         try:
-            source = api.Source.open_file(self._session, path)
+            source = api.Source.open_file(self._session, library.FileName(path))
         except ValueError as error:
             raise OSError(str(error)) from None
         invocation = self._invocation()

@@ -44,7 +44,7 @@ def run_quietly(arguments: Sequence[str]) -> int:
 
     Returns its exit code (128 + N if signal N ended it).
     """
-    ended = subprocess.run([executable(), *arguments], stderr=subprocess.PIPE)
+    ended = subprocess.run([executable(), *arguments], stderr=subprocess.PIPE, close_fds=False)  # /dev/fd/N
     if ended.returncode >= 0:
         sys.stderr.buffer.write(ended.stderr)
         return ended.returncode

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from constpolicy.compiler.phases import PHASES
+from scripts.bench_compile import environment
 from scripts.conformance_run import Observed, observe
 from tests.cli.comparison import CONSTPOLICY, TARGET, assert_alike, iree_compile, program
 
@@ -69,3 +71,19 @@ def test_a_program_that_crashes_the_compiler_is_tried_again_from_stdin() -> None
     assert isinstance(observed, Observed)
     assert observed.exit_code == 139
     assert "iree-compile itself was ended by SIGSEGV, too" in observed.stderr
+
+
+@pytest.mark.parametrize("name", ["a b.mlir", "ü{ñ}.mlir", "\udcff.mlir"], ids=["space", "not ASCII", "not UTF-8"])
+def test_files_of_any_name_are_read_and_written(tmp_path: Path, name: str) -> None:
+    source = tmp_path / name
+    source.write_bytes(Path(program("table")).read_bytes())
+    assert list(assert_alike(str(source), "-o", f"out {name}", *TARGET).files) == [f"out {name}"]
+
+
+def test_a_closed_stdin_does_not_matter_unless_it_is_the_input() -> None:
+    for source, exit_code in ((program("table"), 0), ("-", 2)):
+        command = [*CONSTPOLICY, source, "--compile-to=flow", *TARGET]
+        shell = ["sh", "-c", '"$@" <&-', "sh", *command]
+        ended = subprocess.run(shell, env=environment(), capture_output=True, text=True)
+        assert ended.returncode == exit_code
+        assert "Traceback" not in ended.stderr

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from constpolicy.compiler import tool
 from constpolicy.compiler.phases import PHASES
+from scripts.bench_compile import environment
 from tests.cli.comparison import CONSTPOLICY, TARGET, assert_alike, constpolicy, iree_compile, program
 
 TABLE = program("table")
@@ -144,7 +146,9 @@ def test_a_report_where_there_is_nothing_to_decide_is_said_to_be_missing() -> No
 def _on_a_terminal(*arguments: str) -> tuple[int, bytes]:
     """Exit code of constpolicy-compile with stdout on a terminal, and what the terminal shows of stdout."""
     ours, theirs = pty.openpty()
-    ended = subprocess.Popen([*CONSTPOLICY, TABLE, *TARGET, *arguments], stdout=theirs, stderr=subprocess.PIPE)
+    ended = subprocess.Popen(
+        [*CONSTPOLICY, TABLE, *TARGET, *arguments], env=environment(), stdout=theirs, stderr=subprocess.PIPE
+    )
     os.close(theirs)
     shown = b""
     try:
@@ -166,3 +170,40 @@ def test_text_output_is_written_to_a_terminal() -> None:
     exit_code, shown = _on_a_terminal("--compile-to=flow")
     assert exit_code == 0
     assert b"util.func public @main" in shown
+
+
+@pytest.mark.parametrize("command", [[str(tool.executable())], list(CONSTPOLICY)], ids=["iree-compile", "constpolicy"])
+def test_a_pipe_that_nobody_reads_ends_the_compile_quietly(command: list[str]) -> None:
+    process = subprocess.Popen(
+        [*command, TABLE, "--output-format=vm-c", *TARGET],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 74
+
+
+def test_a_named_pipe_is_written_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        assert constpolicy(TABLE, "-o", str(pipe), *TARGET).exit_code == 0
+        written, _ = reader.communicate()
+    assert written == iree_compile(TABLE, *TARGET).stdout
+    assert pipe.is_fifo()
+
+
+def test_an_open_file_descriptor_can_be_the_output() -> None:
+    reader, writer = os.pipe()
+    command = [*CONSTPOLICY, "--policy", "upstream", TABLE, *TARGET, "-o", f"/dev/fd/{writer}"]
+    with subprocess.Popen(command, env=environment(), pass_fds=[writer]) as process:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as stream:
+            written = stream.read()
+    assert process.returncode == 0
+    assert written == iree_compile(TABLE, *TARGET).stdout
