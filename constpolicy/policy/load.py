@@ -173,6 +173,8 @@ def _explained(error: dict[str, Any]) -> str:
         valid = tuple(str(member.value) for member in members)
         given = str(error["input"])[:40]
         return f"'{given}' is no {section}{_nearest(given, valid)}; expected one of {', '.join(valid)}"
+    if kind == "string_type":
+        return f"{key}: {error['input']!r} is no text: write it in quotes"
     text = str(error["msg"]).removeprefix("Value error, ")
     return f"{key}: {text}"
 

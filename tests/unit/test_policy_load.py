@@ -43,6 +43,7 @@ ERRORS = [
         "schema: 1\nname: x\nrules: [{when: {knd: pad}, action: inline}]\n",
         "3:17: unknown key 'knd', did you mean 'kind'?",
     ),
+    ("schema: 1\nname: 12\n", "2:1: name: 12 is no text: write it in quotes"),
     ("schema: 1\n\tname: x\n", "2:1: no valid YAML"),
     ("", "1:1: the file is empty"),
     ("- a\n", "1:1: a policy is a mapping"),
