@@ -53,7 +53,7 @@ def check_devices(home: str, edits: Iterable[Edit], index: ModuleIndex) -> None:
     own = _affinity(index.globals[home])
     for edit in edits:
         other = _affinity(edit.op) or _affinity(edit.holder)
-        if own is None or other != own:
+        if own is None or other is None or other != own:
             raise Refusal("the program has several devices, and not all readers are known to be on the result's")
 
 
