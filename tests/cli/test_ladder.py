@@ -71,6 +71,25 @@ def test_a_candidate_that_const_eval_fails_on_is_left_for_load_time() -> None:
     assert "it is left for load time" in observed.stderr
 
 
+def test_only_the_candidates_that_const_eval_crashes_on_are_left_for_load_time(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    source = program("out_of_bounds")
+    assert iree_compile(source, "-o", "out", *TARGET).exit_code == 139
+    observed = constpolicy(source, "-o", "out", *TARGET, "--policy-report", str(report), policy="balanced")
+    assert observed.exit_code == 0
+    assert "out" in observed.files
+    outcomes = {c["type"]: c["outcome"] for c in json.loads(report.read_text())["candidates"]}
+    assert outcomes == {"tensor<4xf32>": "failed", "tensor<4x2xf32>": "evaluated"}
+    assert "the compiler was ended by SIGSEGV in phase 'const-eval'" in observed.stderr
+
+
+def test_strictly_a_crash_of_const_eval_is_an_error() -> None:
+    observed = constpolicy(program("out_of_bounds"), "-o", "out", *TARGET, "--policy-strict", policy="balanced")
+    assert observed.exit_code == 139
+    assert observed.files == {}
+    assert "the compiler was ended by SIGSEGV in phase 'const-eval'" in observed.stderr
+
+
 def test_strictly_a_candidate_that_const_eval_fails_on_is_an_error() -> None:
     observed = constpolicy(TABLE, "-o", "out", *TARGET, NO_EVALUATION, "--policy-strict", policy="balanced")
     assert observed.exit_code == 1
