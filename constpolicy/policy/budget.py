@@ -160,13 +160,12 @@ class _Totals:
         row = self.totals[name]
         return row.constant + int(sum(value for column, value in row.terms.items() if solution[column] > 0.5))
 
-    def least(self, name: str) -> int:
-        """The least that one total can be made, the others left aside."""
+    def least(self, name: str, budgets: Mapping[str, int]) -> int | None:
+        """The least that one total can be made while the budgets are kept; None if they cannot be."""
         row = self.totals[name]
         objective = {column: -value / _UNIT for column, value in row.terms.items()}
-        solution = maximize(self.problem({}, objective))
-        assert solution is not None, "without budgets there is a solution"
-        return self.value(name, solution.values)
+        solution = maximize(self.problem(budgets, objective))
+        return None if solution is None else self.value(name, solution.values)
 
 
 def choose(
@@ -217,13 +216,22 @@ def _next_megabytes(solution: Solution, budgets: Mapping[str, int]) -> list[str]
 
 
 def _impossible(totals: _Totals, budgets: Mapping[str, int]) -> str:
+    """By how much the budgets are too small: one alone, or else one when the others are kept."""
     for name, budget in budgets.items():
-        if (least := totals.least(name)) > budget:
-            excess = format_size(least - budget)
-            return (
-                f"budgets.{name} {format_size(budget)} cannot be kept: the least is {format_size(least)}, {excess} more"
-            )
-    return f"the budgets {', '.join(budgets)} cannot be kept together; raise one of them"
+        if (least := totals.least(name, {})) is not None and least > budget:
+            return f"budgets.{name} {_short(budget, least)}"
+    for name, budget in budgets.items():
+        others = {other: amount for other, amount in budgets.items() if other != name}
+        if others and (least := totals.least(name, others)) is not None:
+            kept = " and ".join(f"{other} {format_size(amount)}" for other, amount in others.items())
+            return f"budgets.{name} {_short(budget, least)} while {kept} is kept"
+    return f"the budgets {', '.join(budgets)} cannot be kept together; raise more than one of them"
+
+
+def _short(budget: int, least: int) -> str:
+    return (
+        f"{format_size(budget)} cannot be kept: the least is {format_size(least)}, {format_size(least - budget)} more"
+    )
 
 
 def _put(row: _Row, value: bool | int, coefficient: int) -> None:

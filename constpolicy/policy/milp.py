@@ -22,6 +22,16 @@ _FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
 _FREE = highspy.kHighsInf
 
 
+class _Silent(highspy.Highs):
+    """HiGHS announces itself on stdout when it enables its callbacks, before it can be told not to."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def enableCallbacks(self) -> None:
+        """Nothing here uses them."""
+
+
 @dataclass(frozen=True)
 class Row:
     """low <= terms <= high, terms by column."""
@@ -66,6 +76,9 @@ class _Run:
 
 def maximize(problem: Problem) -> Solution | None:
     """The best solution; None if there is none. Deterministic unless the time bound is hit, which `gap` then says."""
+    if problem.columns == 0:  # which HiGHS does not call feasible
+        kept = all(row.low <= 0 <= row.high for row in problem.rows)
+        return Solution(np.zeros(0), 0.0, 0.0, np.zeros(len(problem.rows))) if kept else None
     model = _model(problem)
     lower, upper = np.zeros(problem.columns), np.ones(problem.columns)
     relaxed = _run(model, lower, upper, problem, whole=False)
@@ -121,7 +134,7 @@ def _solver(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Probl
     kinds = highspy.HighsVarType
     binary = kinds.kInteger if whole else kinds.kContinuous
     model.integrality_ = [binary] * problem.binary + [kinds.kContinuous] * (problem.columns - problem.binary)
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = _Silent()
     for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0)):
         solver.setOptionValue(name, value)
     solver.setOptionValue("mip_abs_gap", 0.0)

@@ -125,6 +125,19 @@ def test_a_rule_behind_others_that_take_all_its_candidates_is_a_warning() -> Non
     assert outcome.warnings == ("rule 'second' decides nothing: earlier rules match all that it matches",)
 
 
+def test_a_budget_of_nothing_is_kept_when_nothing_is_left_to_choose() -> None:
+    shared = candidate("a", MIB, source("table", MIB, read_by_main=True))
+    wanted = policy(limits={"max_growth_bytes": 0}, otherwise=["fuse"], budgets={"load_bytes": 0})
+    assert actions_of(decide(program(shared), wanted).decisions) == [Action.FUSE]
+
+
+def test_an_impossible_budget_says_by_how_much() -> None:
+    tables = [candidate(name, MIB) for name in "abcd"]
+    wanted = policy(otherwise=["initialize"], budgets={"file_growth": "1MiB", "load_bytes": "1MiB"})
+    with pytest.raises(ConstPolicyError, match=r"the least is 3 MiB, 2 MiB more while load_bytes 1 MiB is kept"):
+        decide(program(*tables), wanted)
+
+
 @pytest.mark.parametrize(
     ("when", "hits"),
     [
