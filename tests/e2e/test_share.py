@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from constpolicy.verify.files import verify_files
 from constpolicy.verify.input_spec import InputRange, InputSpec
 from scripts.models import cases
-from tests.share_everything import Offered, compile_shared, compile_upstream
+from tests.share_everything import CPU, ROOT, Offered, compile_shared, compile_upstream
 
 DATA_TILING = "--iree-global-opt-data-tiling"
 TABLE_BYTES = cases.VOCAB * cases.HIDDEN * 4
@@ -303,3 +305,29 @@ def test_one_op_may_read_a_table_under_two_shapes(compiled: Compile) -> None:
     both = compiled(tied(values, more, ("%sum",), ("tensor<64x64xf32>",)))
     assert len(both.offered.shared) == 1
     assert both.same_bits()
+
+
+def test_what_another_candidate_computes_on_every_call_reads_the_shared_copy_too(tmp_path: Path) -> None:
+    values = table(2049, 48)
+    more = f"""
+  %zero = arith.constant 0.0 : f32
+  %p_init = tensor.empty() : tensor<129x48x16x1xf32>
+  %p = linalg.pack %table padding_value(%zero : f32) inner_dims_pos = [0, 1] inner_tiles = [16, 1] into %p_init
+    : tensor<2049x48xf32> -> tensor<129x48x16x1xf32>
+  %flat = tensor.collapse_shape %p [[0], [1, 2, 3]] : tensor<129x48x16x1xf32> into tensor<129x768xf32>
+  {gather("%other", "%ids", "%flat", 129, 768)}"""
+    source, upstream, output = (tmp_path / name for name in ("program.mlir", "upstream.vmfb", "output.vmfb"))
+    source.write_text(tied(values, more, ("%other",), ("tensor<4x768xf32>",)))
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("""
+schema: 1
+name: mixed
+rules:
+  - {when: {kind: pack}, action: inline}
+  - {when: {kind: transpose}, action: share}
+""")
+    compile_upstream(source, upstream)
+    command = [sys.executable, "-m", "constpolicy", "compile", str(source), "-o", str(output), *CPU]
+    subprocess.run([*command, "--policy", str(policy), "--policy-strict"], check=True, cwd=ROOT)
+    assert output.stat().st_size < values.nbytes + CODE_BYTES
+    assert verify_files(upstream, output, inputs=InputSpec(ranges=(InputRange(low=0, high=3),))).passed
