@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
 from constpolicy.policy.schema import Policy
-from constpolicy.policy.sharing import within
+from constpolicy.policy.sharing import in_words, within
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Program
 
@@ -104,7 +104,8 @@ def _legal(candidate: Candidate, wish: _Wish) -> Decision:
         refused.append(f"{action} is impossible: {candidate.refusals[action]}")
     else:
         action = Action.INLINE  # refused like everything else, and always computes the same
-    reason = "; ".join((wish.reason, *dict.fromkeys(refused)))
+    offer = [in_words(candidate.share)] if action is Action.SHARE and candidate.share else []
+    reason = "; ".join((wish.reason, *dict.fromkeys(refused), *offer))
     return Decision(
         candidate_id=candidate.id,
         action=action,

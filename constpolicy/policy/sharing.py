@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from constpolicy.policy.schema import Share
+from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, Program, ShareOffer
 
 
 def within(program: Program, share: Share) -> Program:
     """The program, with `share` refused to the candidates whose offers cost more than the policy allows."""
     return replace(program, candidates=tuple(_within(candidate, share) for candidate in program.candidates))
+
+
+def in_words(offer: ShareOffer) -> str:
+    """What sharing saves and what it costs, for the reason of a decision."""
+    saved = f"one copy less saves {format_size(offer.saved_bytes)}"
+    if not offer.added_stride_bytes or offer.gathered_rows == 0:
+        return saved
+    rows = "each row gathered" if offer.gathered_rows is None else f"{offer.gathered_rows} rows per call are gathered"
+    return f"{saved}; {rows} with strides of {offer.added_stride_bytes} B"
 
 
 def _within(candidate: Candidate, share: Share) -> Candidate:

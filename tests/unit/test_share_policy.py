@@ -69,3 +69,10 @@ def test_the_limit_on_gathered_rows_can_be_set_and_is_named_in_the_reason() -> N
 
 def test_an_unknown_number_of_rows_is_within_the_limit() -> None:
     assert decided(replace(OFFER, gathered_rows=None), max_gathered_rows=0).action is Action.SHARE
+
+
+def test_the_reason_says_what_is_saved_and_what_a_gather_pays() -> None:
+    reason = decided(OFFER).reason
+    assert "one copy less saves 250 KiB; 8 rows per call are gathered with strides of 4000 B" in reason
+    assert "each row gathered with strides" in decided(replace(OFFER, gathered_rows=None)).reason
+    assert "strides" not in decided(replace(OFFER, gathered_rows=0)).reason
