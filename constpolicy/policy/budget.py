@@ -9,7 +9,7 @@ alone may make unneeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from constpolicy.policy.growth import STORED, Liveness
@@ -19,6 +19,12 @@ from constpolicy.records import Action, Candidate, ConstPolicyError, Origin
 
 CALLS_PER_LOAD = 1000
 _STEP = 2**20  # "the next megabyte"
+_STEPS = {"evaluate_seconds": 1_000_000}
+# Measured on models with 1 to 170 candidates and up to 900 MB of work, on two cores: const-eval's own compile costs
+# most, and grows with the number of expressions.
+_EVALUATION_MICROSECONDS = 200_000
+_CANDIDATE_MICROSECONDS = 45_000
+_BYTES_PER_MICROSECOND = 1000
 _UNIT = 1024.0  # bytes per unit in the solver, which likes small numbers
 
 
@@ -76,8 +82,10 @@ class _Totals:
             "file_growth": _sum(stored, freed),
             "resident_growth": _sum(stored, freed, self._allocated()),
             "load_bytes": self._allocated(),
-            "evaluate_bytes": self._evaluated(),
+            "evaluate_bytes": self._evaluated(lambda candidate: candidate.result_bytes),
+            "evaluate_seconds": self._evaluated(_microseconds),
         }
+        self.totals["evaluate_seconds"].constant += _EVALUATION_MICROSECONDS
 
     def _stays(self, candidate: Candidate) -> bool | int:
         """Whether the candidate's result is stored whatever is chosen, or the variable that says so."""
@@ -141,10 +149,10 @@ class _Totals:
                 row.add(self.x[choice.candidate.id], -choice.candidate.result_bytes)
         return row
 
-    def _evaluated(self) -> _Row:
+    def _evaluated(self, cost: Callable[[Candidate], int]) -> _Row:
         row = _Row()
         for candidate in self._liveness.program.candidates:
-            _put(row, self._stays(candidate), candidate.result_bytes)
+            _put(row, self._stays(candidate), cost(candidate))
         return row
 
     def problem(self, budgets: Mapping[str, int], objective: Mapping[int, float]) -> Problem:
@@ -175,7 +183,8 @@ def choose(
 
     Args:
       actions: Of all candidates, with every choice evaluated.
-      budgets: Bytes by name: file_growth and resident_growth against leaving everything for load time and counting
+      budgets: By name, microseconds for evaluate_seconds and bytes for the others: file_growth and resident_growth
+        against leaving everything for load time and counting
         nothing for it, load_bytes, evaluate_bytes.
     Raises:
       ConstPolicyError: the budgets cannot be kept; it says by how much.
@@ -207,10 +216,11 @@ def _next_megabytes(solution: Solution, budgets: Mapping[str, int]) -> list[str]
     """What about one megabyte more of each budget would buy, by its price in the relaxation."""
     notes = []
     for index, name in enumerate(budgets):
-        saved = int(solution.prices[len(solution.prices) - len(budgets) + index] * _STEP)
+        step = _STEPS.get(name, _STEP)
+        saved = int(solution.prices[len(solution.prices) - len(budgets) + index] * step)
         if saved:
             notes.append(
-                f"another {format_size(_STEP)} of {name} would save about {format_size(saved)} of work per load"
+                f"another {format_total(name, step)} of {name} would save about {format_size(saved)} of work per load"
             )
     return notes
 
@@ -219,19 +229,27 @@ def _impossible(totals: _Totals, budgets: Mapping[str, int]) -> str:
     """By how much the budgets are too small: one alone, or else one when the others are kept."""
     for name, budget in budgets.items():
         if (least := totals.least(name, {})) is not None and least > budget:
-            return f"budgets.{name} {_short(budget, least)}"
+            return f"budgets.{name} {_short(name, budget, least)}"
     for name, budget in budgets.items():
         others = {other: amount for other, amount in budgets.items() if other != name}
         if others and (least := totals.least(name, others)) is not None:
-            kept = " and ".join(f"{other} {format_size(amount)}" for other, amount in others.items())
-            return f"budgets.{name} {_short(budget, least)} while {kept} is kept"
+            kept = " and ".join(f"{other} {format_total(other, amount)}" for other, amount in others.items())
+            return f"budgets.{name} {_short(name, budget, least)} while {kept} is kept"
     return f"the budgets {', '.join(budgets)} cannot be kept together; raise more than one of them"
 
 
-def _short(budget: int, least: int) -> str:
-    return (
-        f"{format_size(budget)} cannot be kept: the least is {format_size(least)}, {format_size(least - budget)} more"
-    )
+def _short(name: str, budget: int, least: int) -> str:
+    amounts = [format_total(name, amount) for amount in (budget, least, least - budget)]
+    return "{} cannot be kept: the least is {}, {} more".format(*amounts)
+
+
+def format_total(name: str, amount: int) -> str:
+    """An amount of the budget of that name, for people."""
+    return f"{amount / 1e6:.2g} s" if name == "evaluate_seconds" else format_size(amount)
+
+
+def _microseconds(candidate: Candidate) -> int:
+    return _CANDIDATE_MICROSECONDS + candidate.work_bytes // _BYTES_PER_MICROSECOND
 
 
 def _put(row: _Row, value: bool | int, coefficient: int) -> None:

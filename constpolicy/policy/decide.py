@@ -152,10 +152,10 @@ def _keep_budgets(
 
     Sharing, where it is among the alternatives, never costs room: it comes first. The rest is chosen by the solver.
     """
-    budgets = {name: amount.of(program.constant_bytes) for name, amount in policy.budgets.amounts().items()}
+    budgets = policy.budgets.totals(program.constant_bytes)
     if not budgets:
         return ()
-    from constpolicy.policy.budget import Choice, choose
+    from constpolicy.policy.budget import Choice, choose, format_total
 
     alternatives = policy.budgets.otherwise or policy.otherwise
     movable = [c for c in program.candidates if _is_free(decisions[c.id])]
@@ -172,7 +172,9 @@ def _keep_budgets(
             reason = f"evaluating it would take {format_size(choice.candidate.result_bytes)} of the budgets"
             wish = _Wish(choice.other, f"{reason}, which others use better", f"budgets.{next(iter(budgets))}", ())
             decisions[choice.candidate.id] = _legal(choice.candidate, wish)
-    used = (f"{name}: {format_size(chosen.used[name])} of {format_size(budgets[name])}" for name in budgets)
+    used = (
+        f"{name}: {format_total(name, chosen.used[name])} of {format_total(name, budgets[name])}" for name in budgets
+    )
     gap = (f"the solver's time bound was hit: within {chosen.gap:.1%} of the greatest benefit",) if chosen.gap else ()
     return (*used, *chosen.notes, *gap)
 

@@ -89,11 +89,16 @@ class Budgets(_Section):
     resident_growth: RelativeSize | None = None
     load_bytes: RelativeSize | None = None
     evaluate_bytes: RelativeSize | None = None
+    evaluate_seconds: float | None = Field(default=None, ge=0, le=10**6)
     otherwise: Actions | None = None
 
-    def amounts(self) -> dict[str, Amount]:
-        """The budgets that are set, by name."""
-        return {name: value for name in type(self).model_fields if isinstance(value := getattr(self, name), Amount)}
+    def totals(self, constant_bytes: int) -> dict[str, int]:
+        """The budgets that are set, by name, for a program with so many bytes of constants: bytes or microseconds."""
+        amounts = {name: getattr(self, name) for name in type(self).model_fields}
+        totals = {name: value.of(constant_bytes) for name, value in amounts.items() if isinstance(value, Amount)}
+        if self.evaluate_seconds is not None:
+            totals["evaluate_seconds"] = round(self.evaluate_seconds * 1e6)
+        return totals
 
 
 class Share(_Section):

@@ -131,6 +131,14 @@ def test_a_budget_of_nothing_is_kept_when_nothing_is_left_to_choose() -> None:
     assert actions_of(decide(program(shared), wanted).decisions) == [Action.FUSE]
 
 
+def test_a_budget_of_compile_time_bounds_how_many_are_evaluated() -> None:
+    tables = [candidate(f"c{index}", KIB * (index + 1)) for index in range(8)]
+    outcome = decide(program(*tables), policy(budgets={"evaluate_seconds": 0.35}))
+    evaluated = [decision.candidate_id for decision in outcome.decisions if decision.action is Action.EVALUATE]
+    assert evaluated == ["c5", "c6", "c7"]
+    assert outcome.budget_notes[0] == "evaluate_seconds: 0.34 s of 0.35 s"
+
+
 def test_an_impossible_budget_says_by_how_much() -> None:
     tables = [candidate(name, MIB) for name in "abcd"]
     wanted = policy(otherwise=["initialize"], budgets={"file_growth": "1MiB", "load_bytes": "1MiB"})
