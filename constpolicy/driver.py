@@ -40,6 +40,7 @@ class Compiled:
     outcome: Outcome | None = None
     evaluation: Evaluation = field(default_factory=Evaluation)
     declarations: Mapping[str, str] = field(default_factory=dict)
+    expressions: Mapping[str, str] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -261,5 +262,6 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
         outcome=attempt.outcome,
         evaluation=finished.evaluation,
         declarations=finished.declarations,
+        expressions=finished.expressions,
         seconds=ended.seconds,
     )

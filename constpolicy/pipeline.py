@@ -57,6 +57,7 @@ class Finished:
     exit_code: int
     evaluation: Evaluation = field(default_factory=Evaluation)
     declarations: Mapping[str, str] = field(default_factory=dict)  # of the public functions, by name
+    expressions: Mapping[str, str] = field(default_factory=dict)  # IR of the candidates by id, if it ends with deciding
     first_error: str = ""
 
 
@@ -89,6 +90,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
     from constpolicy.compiler.declarations import declarations
     from constpolicy.compiler.emit import emit
     from constpolicy.compiler.phase_dump import DelayedDump
+    from constpolicy.compiler.text import short_text
     from constpolicy.rewrite import apply, legality
     from constpolicy.rewrite.share.carry_out import carry_out, settle
     from constpolicy.rewrite.share.duplicates import store_once
@@ -110,7 +112,8 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
     program = legality.with_refusals(sharing.program, const_eval=const_eval)
     orders: Orders | None = link.ask(WantsDecisions(program))
     if orders is None:
-        return Finished(0)
+        expressions = {id: short_text(op) for id, op in found.initializers.items()}
+        return Finished(0, declarations=declared, expressions=expressions)
     if orders.retried:
         held.begin()
 

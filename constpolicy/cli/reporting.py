@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from constpolicy.compiler.output import replacing
 
 if TYPE_CHECKING:
     from constpolicy.report.model import Report
+    from constpolicy.report.text import Order
 
 
 def write(report: Report, path: str) -> None:
@@ -23,11 +25,19 @@ def write(report: Report, path: str) -> None:
         output.commit()
 
 
-def show(report: Report, *, to_stderr: bool, all_candidates: bool = False) -> None:
+def show(
+    report: Report,
+    *,
+    to_stderr: bool,
+    all_candidates: bool = False,
+    kinds: Sequence[str] = (),
+    order: Order = "size",
+) -> None:
     """Prints the report as a table, as wide as the terminal, or 120 columns where there is none."""
     from rich.console import Console
 
     from constpolicy.report.text import show as show_text
 
     stream = sys.stderr if to_stderr else sys.stdout
-    show_text(report, Console(file=stream, width=None if stream.isatty() else 120), all_candidates=all_candidates)
+    console = Console(file=stream, width=None if stream.isatty() else 120)
+    show_text(report, console, all_candidates=all_candidates, kinds=kinds, order=order)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,13 +12,25 @@ from rich.text import Text
 from constpolicy.policy.units import format_size
 from constpolicy.report.model import CandidateReport, Report
 
+Order: TypeAlias = Literal["size", "growth", "work", "program"]
 _SHOWN = 12
 _WORTH_SHOWING = 4096  # bytes of result or growth below which candidates are summed up
 
 
-def show(report: Report, console: Console, *, all_candidates: bool = False) -> None:
-    """Prints the candidates that matter most, the totals and the warnings; `all_candidates` leaves none out."""
-    ordered = sorted(report.candidates, key=_weight, reverse=True)
+def show(
+    report: Report,
+    console: Console,
+    *,
+    all_candidates: bool = False,
+    kinds: Sequence[str] = (),
+    order: Order = "size",
+) -> None:
+    """Prints the candidates that matter most, the totals and the warnings.
+
+    `all_candidates` leaves none out; `kinds` shows only candidates that contain one of them.
+    """
+    wanted = [c for c in report.candidates if not kinds or set(kinds) & set(c.contains)]
+    ordered = wanted if order == "program" else sorted(wanted, key=_ORDERS[order], reverse=True)
     groups = [[candidate] for candidate in ordered] if all_candidates else _alike(ordered)
     shown = groups if all_candidates else [group for group in groups if _weight(group[0]) >= _WORTH_SHOWING][:_SHOWN]
     console.print(Text(f"policy {report.policy.name} ({report.policy.origin})"), highlight=False)
@@ -26,9 +41,16 @@ def show(report: Report, console: Console, *, all_candidates: bool = False) -> N
     for line in _totals(report):
         console.print(Text(line), highlight=False)
     for line in (*_stored_once(report), *report.budgets):
-        console.print(Text(_plain(line)), highlight=False)
+        console.print(Text(plain(line)), highlight=False)
     for warning in (*report.fallbacks, *report.warnings):
-        console.print(Text(f"warning: {_plain(warning)}", style="yellow"), highlight=False)
+        console.print(Text(f"warning: {plain(warning)}", style="yellow"), highlight=False)
+
+
+_ORDERS: dict[str, Callable[[CandidateReport], int]] = {
+    "size": lambda candidate: _weight(candidate),
+    "growth": lambda candidate: candidate.growth_bytes,
+    "work": lambda candidate: candidate.work_bytes,
+}
 
 
 def _weight(candidate: CandidateReport) -> int:
@@ -58,11 +80,11 @@ def _table(groups: list[list[CandidateReport]]) -> Table:
         table.add_row(
             Text(candidate.id),
             Text(candidate.kind if len(group) == 1 else f"{len(group)} x {candidate.kind}"),
-            Text(_plain(_sources(candidate)) if len(group) == 1 else f"{_plain(_sources(candidate))}, ..."),
+            Text(plain(_sources(candidate)) if len(group) == 1 else f"{plain(_sources(candidate))}, ..."),
             Text(format_size(candidate.result_bytes)),
             Text(format_size(candidate.growth_bytes)),
             Text(candidate.outcome or candidate.action),
-            Text(_plain(candidate.reason)),
+            Text(plain(candidate.reason)),
         )
     return table
 
@@ -103,6 +125,6 @@ def _stored_once(report: Report) -> list[str]:
     ]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The text with control characters, which could move the cursor or worse, made visible."""
     return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)

@@ -30,6 +30,25 @@ def test_explain_says_what_is_decided_and_why_and_writes_nothing(tied: Path) -> 
     assert set(tied.parent.iterdir()) == before
 
 
+def test_explain_shows_one_candidate_in_full_by_the_beginning_of_its_id(tied: Path) -> None:
+    report = Report.model_validate_json(constpolicy("explain", tied, "--json", *CPU).stdout)
+    ended = constpolicy("explain", tied, "--id", report.candidates[0].id[:5], *CPU)
+    text = ended.stdout.decode()
+    assert ended.returncode == 0
+    assert f"from        {tied}:" in text
+    assert "also read by @main (gather)" in text
+    assert "*share" in text
+    assert f'when: {{id: "{report.candidates[0].id}"}}' in text
+    assert "arith.mulf" in text
+    assert len(text) < 4000  # the table's 128,000 numbers are not printed
+
+
+def test_explain_says_which_ids_there_are_when_none_begins_so(tied: Path) -> None:
+    ended = constpolicy("explain", tied, "--id", "nothing", *CPU)
+    assert ended.returncode == 2
+    assert b"0 of 1 candidates have an id like this" in ended.stderr
+
+
 def test_explain_gives_the_same_report_as_json(tied: Path) -> None:
     ended = constpolicy("explain", tied, "--json", "--policy", "upstream", *CPU)
     report = Report.model_validate_json(ended.stdout)
