@@ -11,13 +11,17 @@ import click
 from constpolicy import driver
 from constpolicy.cli import standard_streams
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
-from constpolicy.cli.exit_codes import NUMBERS_DIFFER
+from constpolicy.cli.exit_codes import GATE_EXCEEDED, NUMBERS_DIFFER
 from constpolicy.compiler import tool
 from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
     from constpolicy.compiler.flags import CommandLine
+    from constpolicy.report.gate import Gate
+    from constpolicy.report.model import Report
     from constpolicy.verify import Verification
+
+_GATE_HELP = "End with 4 if exceeded: 'file_bytes <= 25MiB', 'growth <= 1%', 'vs old-report.json <= +0.5%'."
 
 
 @click.command("compile", cls=DropInCommand)
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--policy-report", metavar="FILE.json", type=click.Path(dir_okay=False), help="Write the report here.")
 @click.option("--policy-summary", is_flag=True, help="Print the decisions and sizes on stderr.")
 @click.option("--policy-verify", is_flag=True, help="Run the result against upstream's; ends with 3 if they differ.")
+@click.option("--policy-gate", "policy_gates", multiple=True, metavar="GATE", help=_GATE_HELP)
 @click.option("--policy-strict", is_flag=True, help="Fail instead of stepping down to another action or policy.")
 @click.pass_context
 def command(
@@ -33,6 +38,7 @@ def command(
     policy_report: str | None,
     policy_summary: bool,
     policy_verify: bool,
+    policy_gates: tuple[str, ...],
     policy_strict: bool,
 ) -> int:
     """Compile MODEL as iree-compile does, with a policy deciding about constant expressions.
@@ -40,6 +46,9 @@ def command(
     Every flag of iree-compile is taken unchanged; `--help` shows them.
     """
     line, load = command_line(ctx), policy_loader(ctx, policy)
+    gates = _gates(policy_gates)
+    if line.hand_over is not None and gates:
+        raise ConstPolicyError(f"--policy-gate has nothing to measure: {line.hand_over}")
     if line.hand_over is not None:
         if policy_report or policy_summary or policy_verify:
             _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
@@ -53,9 +62,24 @@ def command(
     if compiled.exit_code != 0:
         return compiled.exit_code
     verification = _verified(line, compiled) if policy_verify else None
-    if policy_report or policy_summary:
-        _report(line, compiled, verification, policy_report, policy_summary)
-    return 0 if verification is None or verification.passed else NUMBERS_DIFFER
+    exceeded = []
+    if policy_report or policy_summary or gates:
+        report = _report(line, compiled, verification, policy_report, policy_summary)
+        exceeded = [message for gate in gates if (message := gate.exceeded(report)) is not None]
+    for message in exceeded:
+        click.echo(f"constpolicy: {message}", err=True)
+    if verification is not None and not verification.passed:
+        return NUMBERS_DIFFER
+    return GATE_EXCEEDED if exceeded else 0
+
+
+def _gates(texts: tuple[str, ...]) -> list[Gate]:
+    """The gates, read before anything is compiled."""
+    if not texts:
+        return []
+    from constpolicy.report.gate import Gate
+
+    return [Gate.parse(text) for text in texts]
 
 
 def _verified(line: CommandLine, compiled: driver.Compiled) -> Verification:
@@ -75,7 +99,7 @@ def _warn(text: str) -> None:
 
 def _report(
     line: CommandLine, compiled: driver.Compiled, verification: Verification | None, path: str | None, summary: bool
-) -> None:
+) -> Report:
     from constpolicy.cli import reporting
     from constpolicy.report.build import build
 
@@ -85,3 +109,4 @@ def _report(
         reporting.write(report, path)
     if summary:
         reporting.show(report, to_stderr=True)
+    return report

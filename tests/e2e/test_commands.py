@@ -147,3 +147,23 @@ def test_an_error_in_a_policy_is_one_line_with_its_place_and_leaves_the_old_outp
     assert f"{policy}:3:10: unknown key 'max_grwth_bytes', did you mean 'max_growth_bytes'?" in line
     assert output.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.vmfb", "p.yaml"]
+
+
+def test_a_gate_that_is_exceeded_ends_with_4_and_names_who_grows_the_file(tied: Path, tmp_path: Path) -> None:
+    output, report = tmp_path / "out.vmfb", tmp_path / "before.json"
+    assert constpolicy("compile", tied, "-o", output, "--policy-report", report, *CPU).returncode == 0
+    gates = ["--policy-gate", "growth <= 1%", "--policy-gate", f"vs {report} <= +0.5%"]
+    assert constpolicy("compile", tied, "-o", output, *gates, *CPU).returncode == 0
+    ended = constpolicy("compile", tied, "-o", output, "--policy", "upstream", *gates, *CPU)
+    assert ended.returncode == 4
+    growth, against = ended.stderr.decode().splitlines()
+    assert "gate 'growth <= 1%' is exceeded: 500 KiB > 5 KiB; most of it by" in growth
+    assert f"at {tied}:" in growth
+    assert "is exceeded: 500 KiB > 2.6 KiB" in against
+
+
+@pytest.mark.parametrize("gate", ["growth", "growth < 1%", "load_ms <= 3", "vs nothing.json <= 1%", "growth <= much"])
+def test_a_gate_that_cannot_be_read_is_a_usage_error(tied: Path, tmp_path: Path, gate: str) -> None:
+    ended = constpolicy("compile", tied, "-o", tmp_path / "out.vmfb", "--policy-gate", gate, *CPU)
+    assert ended.returncode == 2
+    assert gate.split()[0] in ended.stderr.decode()
