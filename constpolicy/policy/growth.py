@@ -77,17 +77,26 @@ class Liveness:
         evaluated = {**actions, candidate.id: actions[candidate.id]}
         if evaluated[candidate.id] not in STORED:
             evaluated[candidate.id] = Action.EVALUATE
-        credit = 0.0
-        for source in {source.key: source for source in candidate.sources}.values():
-            if source.stored_bytes and self.dies(source, evaluated):
-                credit += source.stored_bytes * self._part(candidate, source)
+        sources = {source.key: source for source in candidate.sources}
+        if evaluated[candidate.id] is Action.SHARE and candidate.share is not None:
+            moved = candidate.share.source_key  # perhaps read through another candidate's global
+            sources |= {moved: self.sources[moved]} if moved in self.sources else {}
+        credit = sum(
+            source.stored_bytes * self._part(candidate, source, evaluated)
+            for source in sources.values()
+            if source.stored_bytes and self.dies(source, evaluated)
+        )
         return self.stored_bytes(candidate, evaluated) - round(credit)
 
     def stored_bytes(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
         """Bytes of the result in the file if it is evaluated."""
         return candidate.result_bytes if self.needed(candidate, actions) else 0
 
-    def _part(self, candidate: Candidate, source: Source) -> float:
+    def _part(self, candidate: Candidate, source: Source, actions: Mapping[str, Action]) -> float:
+        """The candidate's part in the death of the source: all of it for the one that is the source's new home."""
+        homes = [home.id for home in self._homes.get(source.key, ()) if actions[home.id] is Action.SHARE]
+        if homes:
+            return 1 / len(homes) if candidate.id in homes else 0.0
         total = sum(reader.result_bytes for reader in self.readers[source.key])
         return candidate.result_bytes / total if total else 1.0
 

@@ -167,3 +167,30 @@ def test_a_gate_that_cannot_be_read_is_a_usage_error(tied: Path, tmp_path: Path,
     ended = constpolicy("compile", tied, "-o", tmp_path / "out.vmfb", "--policy-gate", gate, *CPU)
     assert ended.returncode == 2
     assert gate.split()[0] in ended.stderr.decode()
+
+
+def test_diff_names_what_two_policies_decide_otherwise_the_largest_first(tied: Path) -> None:
+    ended = constpolicy("diff", tied, "--policies", "upstream,balanced", "--", *CPU)
+    assert ended.returncode == 0, ended.stderr.decode()
+    *_, last = ended.stdout.decode().splitlines()
+    assert last.lstrip().startswith("-500 KiB")
+    assert "evaluate -> share" in last
+    assert f"at {tied}:" in last
+
+
+def test_diff_of_two_reports_is_the_same_as_of_their_policies(tied: Path, tmp_path: Path) -> None:
+    for name in ("upstream", "small"):
+        ended = constpolicy("explain", tied, "--json", "--policy", name, *CPU)
+        (tmp_path / f"{name}.json").write_bytes(ended.stdout)
+    of_reports = constpolicy("diff", tmp_path / "upstream.json", tmp_path / "small.json", "--format", "json")
+    of_policies = constpolicy("diff", tied, "--policies", "upstream,small", "--format", "json", "--", *CPU)
+    assert json.loads(of_reports.stdout) == json.loads(of_policies.stdout)
+
+
+def test_names_from_a_model_are_no_markup_in_a_markdown_diff(tmp_path: Path) -> None:
+    (case,) = write(tmp_path, ["tied_scaled"])
+    model = case.rename(tmp_path / "a|b<img>*.mlir")
+    ended = constpolicy("diff", model, "--policies", "upstream,small", "--format", "markdown", "--", *CPU)
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert not {"<", "*.mlir", "a|b"} & {*ended.stdout.decode().split()}
+    assert "&#60;img&#62;" in ended.stdout.decode()
