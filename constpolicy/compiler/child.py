@@ -135,7 +135,8 @@ def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: Binar
     code = INTERNAL_ERROR
     try:
         for number in (signal.SIGINT, *_ENDING):
-            signal.signal(number, signal.SIG_DFL)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         link = Link(requests, answers)
         result = work(link)
         sys.stdout.flush()
@@ -189,7 +190,10 @@ def _receive(stream: BinaryIO) -> Any:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside the `with`, SIGTERM and SIGHUP raise Interrupted, so that what has been begun is cleaned up."""
+    """Inside the `with`, SIGTERM and SIGHUP raise Interrupted, so that what has been begun is cleaned up.
+
+    What is ignored, as SIGHUP is under nohup, stays so.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Interrupted(number)
@@ -197,7 +201,8 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
         yield
         return
-    previous = {number: signal.signal(number, interrupt) for number in _ENDING}
+    heeded = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, interrupt) for number in heeded}
     try:
         yield
     finally:

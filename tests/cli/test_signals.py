@@ -64,14 +64,20 @@ def _is_gone(process: int) -> bool:
     return state in ("", "Z")
 
 
-def _start(work: Path, source: str, temporary: Path) -> tuple[subprocess.Popen[str], int]:
-    """A compile at work in the folder, and the id of its child process."""
+def _start(work: Path, source: str, temporary: Path, *, ignored: bool = False) -> tuple[subprocess.Popen[str], int]:
+    """A compile at work in the folder, and the id of its child process. With `ignored`, as nohup would start it."""
+
+    def set_signals() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if ignored else signal.SIG_DFL)
+
     (work / "model.mlir").write_text(_slow_program())
     (work / "out.vmfb").write_text("old")
     with (work / "model.mlir").open() as stdin:
         process = subprocess.Popen(
             [*CONSTPOLICY, "--policy", "upstream", source, "-o", "out.vmfb", *TARGET, LARGE_RESULTS],
             cwd=work,
+            preexec_fn=set_signals,
             env=environment() | {"TMPDIR": str(temporary)},
             stdin=stdin,
             stderr=subprocess.PIPE,
@@ -107,6 +113,19 @@ def test_a_signal_ends_the_compile_and_cleans_up(
     assert sorted(os.listdir(work)) == ["model.mlir", "out.vmfb"]
     assert (work / "out.vmfb").read_text() == "old"
     assert os.listdir(temporary) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_the_caller_ignores_ends_nothing(folders: tuple[Path, Path], number: signal.Signals) -> None:
+    work, temporary = folders
+    process, child = _start(work, "model.mlir", temporary, ignored=True)
+    process.send_signal(number)
+    os.kill(child, number)
+    time.sleep(0.5)
+    assert process.poll() is None
+    assert not _is_gone(child)
+    process.terminate()
+    process.communicate(timeout=30)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has ended")
