@@ -57,6 +57,7 @@ class _Attempt:
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
+    late: tuple[Program, Outcome] | None = None  # what DispatchCreation hoisted, and what was decided
 
     def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> _Ended:
         if command.input == "-":
@@ -68,8 +69,18 @@ class _Attempt:
         if isinstance(question, pipeline.WantsFlags):
             self.policy = self.load()
             return tuple(self.policy.policy.flags)
+        if isinstance(question, pipeline.WantsLateDecisions):
+            return self._decide_late(question.program)
         assert isinstance(question, pipeline.WantsDecisions)
         return self._decide(question.program)
+
+    def _decide_late(self, program: Program) -> dict[str, Action]:
+        from constpolicy.policy.decide import decide_late
+
+        assert self.policy is not None, "the flags are asked for first"
+        outcome = decide_late(program, self.policy.policy, strict=self.strict)
+        self.late = (program, outcome)
+        return {decision.candidate_id: decision.action for decision in outcome.decisions}
 
     def _decide(self, program: Program) -> pipeline.Orders | None:
         from constpolicy.policy.decide import decide
@@ -88,12 +99,27 @@ class _Attempt:
             survive_const_eval=survive,
             only_evaluate=self.only_evaluate,
             retried=retried,
+            second_stop=self.policy.policy.looks_at_dispatch_creation,
             store_once=self.policy.policy.share.store_once,
         )
 
     @property
     def name(self) -> str:
         return self.policy.policy.name if self.policy else "?"
+
+    @property
+    def decided(self) -> tuple[Program | None, Outcome | None]:
+        """All candidates and decisions, those of the second stop last."""
+        if self.program is None or self.outcome is None or self.late is None:
+            return self.program, self.outcome
+        program, outcome = self.late
+        candidates = (*self.program.candidates, *program.candidates)
+        decisions = (*self.outcome.decisions, *outcome.decisions)
+        warnings = (*self.outcome.warnings, *outcome.warnings)
+        return (
+            replace(self.program, candidates=candidates),
+            replace(self.outcome, decisions=decisions, warnings=warnings),
+        )
 
     @property
     def may_be_at_fault(self) -> bool:
@@ -255,11 +281,12 @@ def _succeeded(ended: _Ended) -> bool:
 
 def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
     finished = ended.result or pipeline.Finished(ended.exit_code)
+    program, outcome = attempt.decided
     return Compiled(
         exit_code=finished.exit_code,
         policy=attempt.policy,
-        program=attempt.program,
-        outcome=attempt.outcome,
+        program=program,
+        outcome=outcome,
         evaluation=finished.evaluation,
         declarations=finished.declarations,
         expressions=finished.expressions,

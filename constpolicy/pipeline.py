@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from constpolicy.compiler.child import Link
 from constpolicy.compiler.flags import CommandLine
-from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, OUTLINED, before
-from constpolicy.records import Action, Evaluation, Program
+from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, before
+from constpolicy.records import Action, Evaluation, Phase, Program
 
 if TYPE_CHECKING:
+    from iree.compiler import ir
+
     from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import Session
 
@@ -37,12 +39,20 @@ class WantsDecisions:
 
 
 @dataclass(frozen=True)
+class WantsLateDecisions:
+    """The question what becomes of the candidates that DispatchCreation hoists; the answer are actions by id."""
+
+    program: Program
+
+
+@dataclass(frozen=True)
 class Orders:
     """What becomes of each candidate (by id), and whether to survive those on which const-eval fails."""
 
     actions: Mapping[str, Action]
     survive_const_eval: bool
     only_evaluate: bool = False  # end after const-eval, without an output
+    second_stop: bool = False  # ask about what DispatchCreation hoists, too
     store_once: bool = False  # constants of equal content under several types
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
 
@@ -137,8 +147,27 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
         deferred.run(session, module, flags)
         dump.write(module)
         reached = HOISTING
+        if orders.second_stop and before(LATE_HOISTING, command.compile_to):
+            _second_stop(session, module, link)
+            reached = LATE_HOISTING
         if orders.store_once and before(OUTLINED, command.compile_to):
             session.run(module, start=reached, end=OUTLINED)
             reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
         session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
     return Finished(0, evaluation, declared)
+
+
+def _second_stop(session: Session, module: ir.Operation, link: Link) -> None:
+    """Runs on to where DispatchCreation has hoisted, and puts back what is to be computed where it is read.
+
+    Nothing hoists after this phase, so what is put back stays, without any barrier.
+    """
+    from constpolicy.candidates.find import find, global_names
+    from constpolicy.rewrite import apply, legality
+
+    existing = global_names(module)
+    session.run(module, start=HOISTING, end=LATE_HOISTING)
+    late = find(module, existing, Phase.DISPATCH_CREATION)
+    actions: Mapping[str, Action] = link.ask(WantsLateDecisions(legality.with_late_refusals(late.program)))
+    inlined = {id: Action.FUSE for id, action in actions.items() if action is Action.INLINE}
+    apply.put_back(module, late.initializers, inlined)

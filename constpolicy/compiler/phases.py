@@ -20,6 +20,7 @@ PHASES = (
 )
 BEFORE_HOISTING = "preprocessing"  # the last phase that ends before const-exprs are hoisted
 HOISTING = "global-optimization"  # ends with HoistIntoGlobals and const-eval
+LATE_HOISTING = "dispatch-creation"  # hoists again: data-tiling encodings, generics on constants
 OUTLINED = "flow"  # ends with every constant in a global of its own
 
 

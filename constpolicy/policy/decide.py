@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
-from constpolicy.policy.schema import Policy
+from constpolicy.policy.schema import Budgets, Policy
 from constpolicy.policy.sharing import in_words, within
 from constpolicy.policy.units import format_size
-from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Program
+from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Phase, Program
 
 _LAST_RESORTS = (Action.INITIALIZE, Action.INLINE, Action.EVALUATE)
 
@@ -62,6 +62,15 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     if strict and warnings:
         raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
     return Outcome(ordered, warnings, liveness.file_growth(actions), notes)
+
+
+def decide_late(program: Program, policy: Policy, *, strict: bool = False) -> Outcome:
+    """Decides about what DispatchCreation hoisted. Budgets were spent before; rules that match nothing were told."""
+    outcome = decide(program, policy.model_copy(update={"budgets": Budgets()}), strict=False)
+    warnings = tuple(_impossible(outcome.decisions, program))
+    if strict and warnings:
+        raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
+    return replace(outcome, warnings=warnings)
 
 
 def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
@@ -207,6 +216,8 @@ def _unmatched_rules(program: Program, policy: Policy, growths: Mapping[str, int
     for index, rule in enumerate(policy.rules):
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
         name = rule.name or f"number {index + 1}"
+        if rule.when.mentions(Phase.DISPATCH_CREATION):
+            continue  # what it is about is hoisted later
         if not hits:
             warnings.append(f"rule '{name}' matches no candidate")
         elif hits <= taken:

@@ -64,6 +64,11 @@ class When(_Section):
     all: list[When] | None = None
     not_: When | None = Field(default=None, alias="not")
 
+    def mentions(self, phase: Phase) -> bool:
+        """Whether the phase is asked for here, or in what this combines."""
+        parts = [*(self.any or []), *(self.all or []), *([self.not_] if self.not_ else [])]
+        return self.phase is phase or any(part.mentions(phase) for part in parts)
+
 
 class Rule(_Section):
     """The action for the candidates that match; the first rule that matches a candidate decides it."""
@@ -136,6 +141,11 @@ class Policy(_Section):
     share: Share = Share()
     verify: Verify = Verify()
     flags: list[str] = []
+
+    @property
+    def looks_at_dispatch_creation(self) -> bool:
+        """Whether some rule is about what DispatchCreation hoists, which takes a second stop of the compile."""
+        return any(rule.when.mentions(Phase.DISPATCH_CREATION) for rule in self.rules)
 
     def as_data(self) -> dict[str, Any]:
         """What was written, as plain data that a YAML file can hold."""

@@ -24,3 +24,16 @@ def _with_refusals(candidate: Candidate, const_eval: bool) -> Candidate:
     elif candidate.share is None:
         refusals.setdefault(Action.SHARE, "no other reader of its sources could read the result instead")
     return replace(candidate, refusals=refusals)
+
+
+_LATE_REFUSALS = {
+    Action.EVALUATE: "IREE evaluates nothing that is hoisted in dispatch-creation: an encoding's layout is fixed later",
+    Action.SHARE: "what is hoisted in dispatch-creation is never evaluated, and so cannot be shared",
+    Action.FUSE: "dispatches are formed already: it can be computed where it is read only as a dispatch of its own",
+}
+
+
+def with_late_refusals(program: Program) -> Program:
+    """The program of what DispatchCreation hoisted, with the refusals that hold there."""
+    candidates = (replace(c, refusals={**c.refusals, **_LATE_REFUSALS}) for c in program.candidates)
+    return replace(program, candidates=tuple(candidates))
