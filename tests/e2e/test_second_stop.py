@@ -1,0 +1,57 @@
+"""What DispatchCreation hoists is found, sized and can be put back, by policies that ask about that phase."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from constpolicy.report.model import CandidateReport, Report
+from constpolicy.verify import InputSpec, verify_files
+from scripts.models.cases import write
+from tests.e2e.programs import CPU, compile_upstream, constpolicy
+
+ENCODED = "--iree-opt-data-tiling"
+
+
+def compiled(folder: Path, case: str, policy: str | Path, *flags: str) -> tuple[Path, list[CandidateReport]]:
+    """The case's file under the policy, and its candidates of the second stop."""
+    (program,) = write(folder, [case])
+    output, report = folder / "out.vmfb", folder / "report.json"
+    arguments = ["-o", output, "--policy", policy, "--policy-report", report, *CPU, *flags]
+    ended = constpolicy("compile", program, *arguments)
+    assert ended.returncode == 0, ended.stderr.decode()
+    candidates = Report.model_validate_json(report.read_text()).candidates
+    return output, [candidate for candidate in candidates if candidate.phase == "dispatch-creation"]
+
+
+@pytest.mark.parametrize(
+    ("case", "flags", "bytes_at_load"),
+    [("dequantized_weight", (), 256 * 256 * 4), ("tied_plain", (ENCODED,), 2000 * 64 * 4)],
+    ids=["a widened weight", "a data-tiling encoding"],
+)
+def test_a_late_hoist_is_put_back_under_low_memory_and_the_numbers_hold(
+    tmp_path: Path, case: str, flags: tuple[str, ...], bytes_at_load: int
+) -> None:
+    output, late = compiled(tmp_path, case, "low-memory", *flags)
+    assert [(candidate.action, candidate.result_bytes) for candidate in late] == [("inline", bytes_at_load)]
+    reference = tmp_path / "upstream.vmfb"
+    compile_upstream(tmp_path / f"{case}.mlir", reference, *flags)
+    verification = verify_files(reference, output, inputs=InputSpec())
+    assert verification.passed, verification.summary()
+
+
+def test_late_hoists_are_left_alone_by_policies_that_do_not_ask(tmp_path: Path) -> None:
+    _, late = compiled(tmp_path, "dequantized_weight", "balanced")
+    assert late == []
+
+
+def test_a_late_hoist_cannot_be_evaluated_and_the_report_says_why(tmp_path: Path) -> None:
+    policy = tmp_path / "p.yaml"
+    policy.write_text("schema: 1\nname: p\nrules: [{when: {phase: dispatch-creation}, action: evaluate}]\n")
+    _, (candidate,) = compiled(tmp_path, "dequantized_weight", policy)
+    assert candidate.action == "initialize"
+    assert candidate.warnings == [
+        "evaluate is impossible: IREE evaluates nothing that is hoisted in dispatch-creation:"
+        " an encoding's layout is fixed later"
+    ]
