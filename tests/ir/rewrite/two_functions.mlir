@@ -16,12 +16,18 @@ func.func @first(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
   return %r : tensor<8x2xf32>
 }
 
-func.func @second(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
-  %c = arith.constant dense<[[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.5]]> : tensor<2x8xf32>
-  %e = tensor.empty() : tensor<8x2xf32>
-  %t = linalg.transpose ins(%c : tensor<2x8xf32>) outs(%e : tensor<8x2xf32>) permutation = [1, 0]
-  %r = arith.mulf %x, %t : tensor<8x2xf32>
-  return %r : tensor<8x2xf32>
+func.func @second(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %t = math.exp %c : tensor<4xf32>
+  %r = arith.mulf %x, %t : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+func.func @third(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %t = math.exp %c : tensor<4xf32>
+  %r = arith.addf %x, %t : tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 // The user's own initializer is evaluated, as IREE does under every policy.
@@ -30,4 +36,6 @@ func.func @second(%x: tensor<8x2xf32>) -> tensor<8x2xf32> {
 // CHECK-LABEL: util.func public @first
 // CHECK-NOT: util.optimization_barrier
 // CHECK-LABEL: util.func public @second
+// CHECK: util.optimization_barrier
+// CHECK-LABEL: util.func public @third
 // CHECK: util.optimization_barrier
