@@ -18,7 +18,6 @@ _COMMANDS = {  # name: (module in constpolicy.cli, what `constpolicy --help` say
     "explain": ("explain", "Show the candidates and decisions without finishing the compile."),
     "verify": ("verify", "Show on the CPU that a policy did not change the numbers."),
     "diff": ("diff", "Show what changed between two reports or policies."),
-    "size": ("size", "Show what a .vmfb file holds."),
     "policy": ("policy", "List, show and check policies."),
 }
 
