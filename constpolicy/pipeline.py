@@ -19,8 +19,11 @@ from constpolicy.records import Action, Evaluation, Phase, Program
 if TYPE_CHECKING:
     from iree.compiler import ir
 
+    from constpolicy.candidates.find import Found
     from constpolicy.compiler.held_stderr import HeldStderr
+    from constpolicy.compiler.phase_dump import DelayedDump
     from constpolicy.compiler.session import Session
+    from constpolicy.rewrite.share.plan import Plan
 
 
 _NOBODY_READS = 74  # how LLVM's tools end when the pipe that they write to is closed
@@ -93,59 +96,104 @@ def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
 
 
 def _steps(session: Session, command: CommandLine, output: str, link: Link, held: HeldStderr) -> Finished:
-    from iree.compiler import ir
+    prepared = prepare(session, command)
+    orders: Orders | None = link.ask(WantsDecisions(prepared.program))
+    if orders is None:
+        return Finished(0, declarations=prepared.declarations, expressions=prepared.expressions())
+    if orders.retried:
+        held.begin()
+    return carry_out(session, command, prepared, orders, output, link)
 
-    from constpolicy.candidates.find import find, global_names
+
+@dataclass(frozen=True)
+class Prepared:
+    """The program at the point where the policy decides: hoisted, and nothing evaluated yet."""
+
+    module: ir.Operation
+    existing: frozenset[str]  # globals that are the program's own
+    declarations: Mapping[str, str]  # of the public functions, by name
+    found: Found
+    sharing: Plan
+    program: Program  # what there is to decide about
+    const_eval: bool
+    dump: DelayedDump
+
+    def expressions(self) -> dict[str, str]:
+        """The IR of each candidate by id, with large constants elided."""
+        from constpolicy.compiler.text import short_text
+
+        return {id: short_text(op) for id, op in self.found.initializers.items()}
+
+
+def prepare(session: Session, command: CommandLine) -> Prepared:
+    """Parses the program and runs IREE up to its hoisting, without const-eval; finds what there is to decide about."""
+    from constpolicy.candidates.find import global_names
     from constpolicy.compiler import deferred
     from constpolicy.compiler.declarations import declarations
-    from constpolicy.compiler.emit import emit
     from constpolicy.compiler.phase_dump import DelayedDump
-    from constpolicy.compiler.text import short_text
-    from constpolicy.rewrite import apply, legality
-    from constpolicy.rewrite.share.carry_out import carry_out, settle
-    from constpolicy.rewrite.share.duplicates import store_once
-    from constpolicy.rewrite.share.plan import plan
 
     start = command.compile_from
     module = session.parse(command.input, start=start, end=BEFORE_HOISTING if before(start, BEFORE_HOISTING) else start)
     existing = global_names(module)
     declared = declarations(module)
-
     flags = session.flags()
-    const_eval = flags["iree-opt-const-eval"] == "true"
     with session.override({"iree-opt-const-eval": "false", **deferred.switched_off(flags)}):
         session.run(module, start=BEFORE_HOISTING, end=HOISTING)
-    dump = DelayedDump(session)
+    return look_at(session, module, existing, declared, DelayedDump(session))
 
+
+def look_at(
+    session: Session,
+    module: ir.Operation,
+    existing: frozenset[str],
+    declarations: Mapping[str, str],
+    dump: DelayedDump,
+) -> Prepared:
+    """Finds the candidates of the module, which has been hoisted, and what is legal for each."""
+    from constpolicy.candidates.find import find
+    from constpolicy.rewrite import legality
+    from constpolicy.rewrite.share.plan import plan
+
+    const_eval = session.flags()["iree-opt-const-eval"] == "true"
     found = find(module, existing)
     sharing = plan(module, found.program, found.initializers)
     program = legality.with_refusals(sharing.program, const_eval=const_eval)
-    orders: Orders | None = link.ask(WantsDecisions(program))
-    if orders is None:
-        expressions = {id: short_text(op) for id, op in found.initializers.items()}
-        return Finished(0, declarations=declared, expressions=expressions)
-    if orders.retried:
-        held.begin()
+    return Prepared(module, existing, declarations, found, sharing, program, const_eval, dump)
 
+
+def carry_out(
+    session: Session, command: CommandLine, prepared: Prepared, orders: Orders, output: str, link: Link
+) -> Finished:
+    """Rewrites the module as ordered, evaluates, and compiles on to the output."""
+    from iree.compiler import ir
+
+    from constpolicy.compiler import deferred
+    from constpolicy.compiler.emit import emit
+    from constpolicy.rewrite import apply
+    from constpolicy.rewrite.share.carry_out import carry_out as carry_out_sharing
+    from constpolicy.rewrite.share.carry_out import settle
+    from constpolicy.rewrite.share.duplicates import store_once
+
+    module, initializers, flags = prepared.module, prepared.found.initializers, session.flags()
     with ir.Location.unknown():
-        apply.put_back(module, found.initializers, orders.actions)
-        settled = settle(module, sharing, found.initializers, orders.actions, existing)
+        apply.put_back(module, initializers, orders.actions)
+        settled = settle(module, prepared.sharing, initializers, orders.actions, prepared.existing)
         evaluation = Evaluation()
-        if const_eval:
+        if prepared.const_eval:
             with session.override(deferred.switched_off(flags)):
                 evaluation = apply.evaluate_chosen(
                     session,
                     module,
-                    found.initializers,
+                    initializers,
                     settled.actions,
-                    existing,
+                    prepared.existing,
                     survive=orders.survive_const_eval,
                 )
-            evaluation = carry_out(module, sharing, settled, evaluation)
+            evaluation = carry_out_sharing(module, prepared.sharing, settled, evaluation)
         if orders.only_evaluate:
-            return Finished(0, evaluation, declared)
+            return Finished(0, evaluation, prepared.declarations)
         deferred.run(session, module, flags)
-        dump.write(module)
+        prepared.dump.write(module)
         reached = HOISTING
         if orders.second_stop and before(LATE_HOISTING, command.compile_to):
             _second_stop(session, module, link)
@@ -154,7 +202,7 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
             session.run(module, start=reached, end=OUTLINED)
             reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
         session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
-    return Finished(0, evaluation, declared)
+    return Finished(0, evaluation, prepared.declarations)
 
 
 def _second_stop(session: Session, module: ir.Operation, link: Link) -> None:
