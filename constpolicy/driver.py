@@ -16,13 +16,15 @@ from constpolicy.compiler import child, stdin, tool
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import CannotWrite, replacing
 from constpolicy.halving import culprits
+from constpolicy.policy.choice import Choice
 from constpolicy.records import Action, Decision, Evaluation, Program
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
     from constpolicy.policy.load import LoadedPolicy
 
-LoadPolicy: TypeAlias = "Callable[[], LoadedPolicy]"
+AnyPolicy: TypeAlias = "Choice | LoadedPolicy"  # one to load, or one that is loaded
+UPSTREAM = Choice("upstream", "what iree-compile does")
 _Ended: TypeAlias = "child.Ended[pipeline.Finished]"
 
 
@@ -49,7 +51,7 @@ class Compiled:
 class _Attempt:
     """One run of the pipeline under one policy: answers the child's questions and keeps what was decided."""
 
-    load: LoadPolicy
+    chosen: AnyPolicy
     strict: bool
     explain_only: bool = False
     only_evaluate: bool = False
@@ -63,12 +65,22 @@ class _Attempt:
         if command.input == "-":
             stdin.rewind()
         work = partial(pipeline.compile_module, command, output)
-        return child.run(work, answer=self._answer, on_phase=on_phase)
+
+        def load_meanwhile(phase: str) -> None:
+            self.loaded()
+            on_phase(phase)
+
+        return child.run(work, answer=self._answer, on_phase=load_meanwhile)
+
+    def loaded(self) -> LoadedPolicy:
+        """The policy, loaded when it is first asked for."""
+        if self.policy is None:
+            self.policy = _load(self.chosen)
+        return self.policy
 
     def _answer(self, question: object) -> object:
         if isinstance(question, pipeline.WantsFlags):
-            self.policy = self.load()
-            return tuple(self.policy.policy.flags)
+            return () if _sets_no_flags(self.chosen) else tuple(self.loaded().policy.flags)
         if isinstance(question, pipeline.WantsLateDecisions):
             return self._decide_late(question.program)
         assert isinstance(question, pipeline.WantsDecisions)
@@ -77,17 +89,16 @@ class _Attempt:
     def _decide_late(self, program: Program) -> dict[str, Action]:
         from constpolicy.policy.decide import decide_late
 
-        assert self.policy is not None, "the flags are asked for first"
-        outcome = decide_late(program, self.policy.policy, strict=self.strict)
+        outcome = decide_late(program, self.loaded().policy, strict=self.strict)
         self.late = (program, outcome)
         return {decision.candidate_id: decision.action for decision in outcome.decisions}
 
     def _decide(self, program: Program) -> pipeline.Orders | None:
         from constpolicy.policy.decide import decide
 
-        assert self.policy is not None, "the flags are asked for first"
+        policy = self.loaded().policy
         self.program = program
-        self.outcome = decide(program, self.policy.policy, strict=self.strict)
+        self.outcome = decide(program, policy, strict=self.strict)
         if self.explain_only:
             return None
         actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
@@ -99,8 +110,8 @@ class _Attempt:
             survive_const_eval=survive,
             only_evaluate=self.only_evaluate,
             retried=retried,
-            second_stop=self.policy.policy.looks_at_dispatch_creation,
-            store_once=self.policy.policy.share.store_once,
+            second_stop=policy.looks_at_dispatch_creation,
+            store_once=policy.share.store_once,
         )
 
     @property
@@ -137,15 +148,15 @@ class _Attempt:
         return tuple(d.candidate_id for d in decisions if d.action in (Action.EVALUATE, Action.SHARE))
 
 
-def explain(command: CommandLine, load: LoadPolicy, *, strict: bool = False) -> Compiled:
+def explain(command: CommandLine, policy: AnyPolicy, *, strict: bool = False) -> Compiled:
     """Finds and decides without finishing the compile; writes no output."""
-    attempt = _Attempt(load, strict, explain_only=True)
+    attempt = _Attempt(policy, strict, explain_only=True)
     return _compiled(attempt, attempt.run(command, "-", lambda phase: None))
 
 
 def compile_program(
     command: CommandLine,
-    load: LoadPolicy,
+    policy: AnyPolicy,
     *,
     strict: bool = False,
     on_phase: Callable[[str], None] = lambda phase: None,
@@ -163,7 +174,7 @@ def compile_program(
         try:
             with replacing(command.output) as output:
                 ladder = _Ladder(command, output.path, on_phase, warn)
-                compiled = ladder.top(load) if strict else ladder.climb_down(load)
+                compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
                     output.commit()
         except CannotWrite as error:
@@ -183,9 +194,9 @@ class _Ladder:
     warn: Callable[[str], None]
     steps: list[str] = field(default_factory=list)
 
-    def top(self, load: LoadPolicy) -> Compiled:
+    def top(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, and nothing else."""
-        attempt = _Attempt(load, strict=True)
+        attempt = _Attempt(policy, strict=True)
         ended = self._run(attempt)
         if _wrong_flags(ended):
             return self._iree_compile(attempt, ended)
@@ -193,9 +204,9 @@ class _Ladder:
             self._step(str(ended.crash))
         return _compiled(attempt, ended)
 
-    def climb_down(self, load: LoadPolicy) -> Compiled:
+    def climb_down(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
-        attempt = _Attempt(load, strict=False)
+        attempt = _Attempt(policy, strict=False)
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
@@ -214,7 +225,7 @@ class _Ladder:
 
     def _under_upstream(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
         """Compiles under `upstream`; if that fails, too, the policy had no part in it and is not mentioned."""
-        attempt = _Attempt(upstream, strict=False)
+        attempt = _Attempt(UPSTREAM, strict=False)
         ended = self._run(attempt)
         if _succeeded(ended):
             what = failed.crash or f"the compile failed in phase '{failed.phase}'"
@@ -263,11 +274,20 @@ def _ordered(decision: Decision) -> Action:
     return Action.EVALUATE if refused else decision.action
 
 
-def upstream() -> LoadedPolicy:
-    """The built-in policy that does what iree-compile does."""
-    from constpolicy.policy.load import load_policy
+def flags(policy: AnyPolicy) -> tuple[str, ...]:
+    """The iree-compile flags that the policy sets."""
+    return () if _sets_no_flags(policy) else tuple(_load(policy).policy.flags)
 
-    return load_policy("upstream")
+
+def _sets_no_flags(policy: AnyPolicy) -> bool:
+    """Whether that is known without loading it, so that nobody has to wait for that."""
+    return isinstance(policy, Choice) and policy.is_builtin
+
+
+def _load(policy: AnyPolicy) -> LoadedPolicy:
+    from constpolicy.policy.load import load_chosen
+
+    return load_chosen(policy) if isinstance(policy, Choice) else policy
 
 
 def _wrong_flags(ended: _Ended) -> bool:

@@ -10,7 +10,7 @@ import click
 
 from constpolicy import driver
 from constpolicy.cli import standard_streams
-from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
+from constpolicy.cli.drop_in import DropInCommand, command_line, policy_choice
 from constpolicy.cli.exit_codes import GATE_EXCEEDED, NUMBERS_DIFFER
 from constpolicy.compiler import tool
 from constpolicy.records import ConstPolicyError
@@ -45,20 +45,20 @@ def command(
 
     Every flag of iree-compile is taken unchanged; `--help` shows them.
     """
-    line, load = command_line(ctx), policy_loader(ctx, policy)
+    line, choice = command_line(ctx), policy_choice(ctx, policy)
     gates = _gates(policy_gates)
     if line.hand_over is not None and gates:
         raise ConstPolicyError(f"--policy-gate has nothing to measure: {line.hand_over}")
     if line.hand_over is not None:
         if policy_report or policy_summary or policy_verify:
             _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
-        tool.become((*(load().policy.flags if line.input else ()), *line.arguments))
+        tool.become((*(driver.flags(choice) if line.input else ()), *line.arguments))
     closed = standard_streams.opened()
     if (line.input == "-" and 0 in closed) or (line.output == "-" and 1 in closed):
         raise ConstPolicyError("the standard stream that '-' names is closed")
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
-    compiled = driver.compile_program(line, load, strict=policy_strict, warn=_warn)
+    compiled = driver.compile_program(line, choice, strict=policy_strict, warn=_warn)
     if compiled.exit_code != 0:
         return compiled.exit_code
     verification = _verified(line, compiled) if policy_verify else None

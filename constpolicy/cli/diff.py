@@ -61,7 +61,7 @@ def _explained(model: str, policy: str, flags: list[str]) -> Report:
     line = parse([model, *flags])
     if line.hand_over is not None:
         raise ConstPolicyError(f"there is nothing to compare: {line.hand_over}")
-    compiled = driver.explain(line, lambda: load_policy(policy))
+    compiled = driver.explain(line, load_policy(policy))
     if compiled.exit_code != 0:
         raise ConstPolicyError(f"{model} does not compile")
     return build(line, compiled, finished=False)

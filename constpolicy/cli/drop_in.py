@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from constpolicy.compiler.flags import CommandLine, parse
-
-if TYPE_CHECKING:
-    from constpolicy.driver import LoadPolicy
-    from constpolicy.policy.load import LoadedPolicy
+from constpolicy.policy.choice import Choice, choose
 
 KEY = "constpolicy.command_line"
 
@@ -63,13 +60,7 @@ def command_line(ctx: click.Context) -> CommandLine:
     return given
 
 
-def policy_loader(ctx: click.Context, reference: str | None) -> LoadPolicy:
-    """Loads the policy that the user named, or else the one that belongs to the model, when it is first asked."""
+def policy_choice(ctx: click.Context, reference: str | None) -> Choice:
+    """The policy that the user named, or else the one that belongs to the model."""
     model = command_line(ctx).input
-
-    def load() -> LoadedPolicy:
-        from constpolicy.policy.load import load_policy
-
-        return load_policy(reference, model=None if model == "-" else Path(model))
-
-    return load
+    return choose(reference, None if model == "-" else Path(model))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from constpolicy import driver
-from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
+from constpolicy.cli.drop_in import DropInCommand, command_line, policy_choice
 from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
     line = command_line(ctx)
     if line.hand_over is not None:
         raise ConstPolicyError(f"there is nothing to explain: {line.hand_over}")
-    compiled = driver.explain(line, policy_loader(ctx, policy))
+    compiled = driver.explain(line, policy_choice(ctx, policy))
     if compiled.exit_code != 0:
         return compiled.exit_code
     report = build(line, compiled, finished=False)

@@ -60,7 +60,7 @@ def check(reference: str, model: str | None, flags: tuple[str, ...]) -> int:
     loaded = load_policy(reference)
     warnings = list(loaded.warnings)
     if model is not None:
-        compiled = driver.explain(parse([model, *flags]), lambda: loaded)
+        compiled = driver.explain(parse([model, *flags]), loaded)
         if compiled.exit_code != 0:
             return compiled.exit_code
         warnings += compiled.outcome.warnings if compiled.outcome else ()
@@ -98,7 +98,7 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     target = Path(output) if output else Path(model).with_suffix(".constpolicy.yaml")
     if target.exists() and not force:
         raise ConstPolicyError(f"{target} is there already: write over it with --force, or name another with -o")
-    compiled = driver.explain(parse([model, *flags]), lambda: load_policy(extends))
+    compiled = driver.explain(parse([model, *flags]), load_policy(extends))
     if compiled.program is None or compiled.outcome is None:
         return compiled.exit_code
     text = pinned_policy(Path(model).stem, extends, compiled.program, compiled.outcome.decisions)

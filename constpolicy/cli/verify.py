@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from constpolicy.cli.drop_in import DropInCommand, command_line, policy_loader
+from constpolicy.cli.drop_in import DropInCommand, command_line, policy_choice
 from constpolicy.cli.exit_codes import NUMBERS_DIFFER
 from constpolicy.records import ConstPolicyError
 
@@ -63,7 +63,7 @@ def command(
         }
     )
     tolerance = parse(rtol, atol) if rtol or atol else None
-    compiled, verification = verify_model(line, policy_loader(ctx, policy), Settings(inputs, Limits(), tolerance))
+    compiled, verification = verify_model(line, policy_choice(ctx, policy), Settings(inputs, Limits(), tolerance))
     if verification is None:
         return compiled.exit_code
     if as_json:

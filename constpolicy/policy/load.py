@@ -1,4 +1,4 @@
-"""From a policy's name or file to the policy: which one is meant, what it extends, whether it can be trusted."""
+"""From a policy's name or file to the policy, with what it extends, if it can be trusted."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from constpolicy.policy.choice import Choice, builtins, choose
 from constpolicy.policy.document import Document, PolicyError, parse, read
 from constpolicy.policy.schema import Budgets, Limits, Policy, Rule, Verify, When
 from constpolicy.policy.trust import refuse_untrusted
 from constpolicy.records import Action, Kind, Phase
 
-_VARIABLE = "CONSTPOLICY_POLICY"
-_DEFAULT = "balanced"
 _MOST_EXTENDED = 16
 _MERGED = ("allow", "limits", "budgets", "share", "verify")
 _OVERRIDDEN = ("schema", "name", "description", "default", "otherwise")
@@ -43,48 +41,35 @@ class LoadedPolicy:
 
 def builtin_names() -> tuple[str, ...]:
     """The names of the built-in policies, in the order of their files."""
-    return tuple(sorted(file.name.removesuffix(".yaml") for file in _builtins() if file.name.endswith(".yaml")))
+    return tuple(builtins())
 
 
 def load_policy(
     reference: str | None, *, model: Path | None = None, environ: Mapping[str, str] = os.environ
 ) -> LoadedPolicy:
-    """Loads the policy that is meant, with everything that it extends.
+    """Loads the policy that `choose` finds to be meant. Raises PolicyError as `load_chosen`."""
+    return load_chosen(choose(reference, model, environ))
 
-    Args:
-      reference: A built-in name or a file, as the user wrote it; None looks at the environment variable
-        CONSTPOLICY_POLICY, then for MODEL.constpolicy.yaml beside the model, and takes `balanced` in the end.
-      model: The program's file, if it is one.
+
+def load_chosen(choice: Choice) -> LoadedPolicy:
+    """Loads a policy with everything that it extends.
+
     Raises:
       PolicyError: there is no such policy, or something is wrong in it.
     """
-    if reference is not None:
-        return _loaded(_find(reference, Path()), f"'{reference}', as named")
-    if environ.get(_VARIABLE):
-        named = environ[_VARIABLE]
-        return _loaded(_find(named, Path()), f"'{named}', from {_VARIABLE}")
-    beside = model.with_suffix(".constpolicy.yaml") if model is not None else None
-    if beside is not None and beside.is_file():
-        document = read(beside)
-        loaded = _loaded(document, f"{beside}, found beside the model", within=beside.resolve().parent)
-        refuse_untrusted(document, loaded.policy)
-        return loaded
-    return _loaded(_find(_DEFAULT, Path()), f"'{_DEFAULT}', the default")
-
-
-def _builtins() -> list[Any]:
-    """The built-in policy files: in the wheel inside the package, in a checkout at its top."""
-    package = resources.files("constpolicy")
-    packaged = package / "policies"
-    folder = packaged if packaged.is_dir() else Path(str(package)).parent / "policies"
-    return sorted(folder.iterdir(), key=lambda file: str(file.name))
+    if not choice.beside_model:
+        return _loaded(_find(choice.reference, Path()), choice.origin)
+    file = Path(choice.reference)
+    document = read(file)
+    loaded = _loaded(document, choice.origin, within=file.resolve().parent)
+    refuse_untrusted(document, loaded.policy)
+    return loaded
 
 
 def _find(reference: str, folder: Path) -> Document:
     """The document of a built-in name, or of a file relative to the folder."""
-    for file in _builtins():
-        if file.name == f"{reference}.yaml":
-            return parse(f"built-in policy '{reference}'", file.read_text(encoding="utf-8"))
+    if (file := builtins().get(reference)) is not None:
+        return parse(f"built-in policy '{reference}'", file.read_text(encoding="utf-8"))
     path = folder / reference
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return read(path)

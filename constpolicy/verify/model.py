@@ -28,7 +28,7 @@ class Settings:
 
 
 def verify_model(
-    command: CommandLine, load: driver.LoadPolicy, settings: Settings
+    command: CommandLine, policy: driver.AnyPolicy, settings: Settings
 ) -> tuple[driver.Compiled, Verification | None]:
     """Compiles the model under the policy into a temporary file and verifies it.
 
@@ -36,7 +36,7 @@ def verify_model(
     """
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
         candidate = Path(folder) / "policy.vmfb"
-        compiled = driver.compile_program(replace(command, output=str(candidate)), load)
+        compiled = driver.compile_program(replace(command, output=str(candidate)), policy)
         if compiled.exit_code != 0:
             return compiled, None
         return compiled, verify_compiled(command, compiled, candidate, settings)
@@ -50,7 +50,7 @@ def verify_compiled(
         raise ConstPolicyError("a program from stdin cannot be verified, since it is compiled twice: give a file")
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
         reference = Path(folder) / "upstream.vmfb"
-        upstream = driver.compile_program(replace(command, output=str(reference)), driver.upstream)
+        upstream = driver.compile_program(replace(command, output=str(reference)), driver.UPSTREAM)
         if upstream.exit_code != 0:
             raise ConstPolicyError("there is nothing to verify against: the program does not compile under 'upstream'")
         standard = _standard(command, compiled, settings)
