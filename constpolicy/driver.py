@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from constpolicy import pipeline
 from constpolicy.compiler import child, stdin, tool
+from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import CannotWrite, replacing
 from constpolicy.halving import culprits
@@ -45,6 +46,7 @@ class Compiled:
     expressions: Mapping[str, str] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    facts: ProgramFacts = field(default_factory=ProgramFacts)
 
 
 @dataclass
@@ -311,4 +313,5 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
         declarations=finished.declarations,
         expressions=finished.expressions,
         seconds=ended.seconds,
+        facts=finished.facts,
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from constpolicy.compiler.child import Link
+from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, before
 from constpolicy.records import Action, Evaluation, Phase, Program
@@ -72,6 +73,7 @@ class Finished:
     declarations: Mapping[str, str] = field(default_factory=dict)  # of the public functions, by name
     expressions: Mapping[str, str] = field(default_factory=dict)  # IR of the candidates by id, if it ends with deciding
     first_error: str = ""
+    facts: ProgramFacts = field(default_factory=ProgramFacts)
 
 
 def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
@@ -99,10 +101,11 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
     prepared = prepare(session, command)
     orders: Orders | None = link.ask(WantsDecisions(prepared.program))
     if orders is None:
-        return Finished(0, declarations=prepared.declarations, expressions=prepared.expressions())
+        return Finished(0, declarations=prepared.declarations, expressions=prepared.expressions(), facts=prepared.facts)
     if orders.retried:
         held.begin()
-    return carry_out(session, command, prepared, orders, output, link)
+    finished = carry_out(session, command, prepared, orders, output, link)
+    return replace(finished, facts=prepared.facts)
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class Prepared:
     program: Program  # what there is to decide about
     const_eval: bool
     dump: DelayedDump
+    facts: ProgramFacts = field(default_factory=ProgramFacts)
 
     def expressions(self) -> dict[str, str]:
         """The IR of each candidate by id, with large constants elided."""
@@ -130,16 +134,18 @@ def prepare(session: Session, command: CommandLine) -> Prepared:
     from constpolicy.candidates.find import global_names
     from constpolicy.compiler import deferred
     from constpolicy.compiler.declarations import declarations
+    from constpolicy.compiler.index_bounds import index_bounds
     from constpolicy.compiler.phase_dump import DelayedDump
+    from constpolicy.compiler.targets import executable_targets
 
     start = command.compile_from
     module = session.parse(command.input, start=start, end=BEFORE_HOISTING if before(start, BEFORE_HOISTING) else start)
     existing = global_names(module)
-    declared = declarations(module)
+    declared, facts = declarations(module), ProgramFacts(executable_targets(module), index_bounds(module))
     flags = session.flags()
     with session.override({"iree-opt-const-eval": "false", **deferred.switched_off(flags)}):
         session.run(module, start=BEFORE_HOISTING, end=HOISTING)
-    return look_at(session, module, existing, declared, DelayedDump(session))
+    return replace(look_at(session, module, existing, declared, DelayedDump(session)), facts=facts)
 
 
 def look_at(
