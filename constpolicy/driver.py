@@ -66,13 +66,9 @@ class _Attempt:
     def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> _Ended:
         if command.input == "-":
             stdin.rewind()
-        work = partial(pipeline.compile_module, command, output)
-
-        def load_meanwhile(phase: str) -> None:
-            self.loaded()
-            on_phase(phase)
-
-        return child.run(work, answer=self._answer, on_phase=load_meanwhile)
+        known_flags = () if _sets_no_flags(self.chosen) else None  # what is loaded meanwhile, need not be waited for
+        work = partial(pipeline.compile_module, command, output, known_flags)
+        return child.run(work, answer=self._answer, on_phase=on_phase, meanwhile=self.loaded)
 
     def loaded(self) -> LoadedPolicy:
         """The policy, loaded when it is first asked for."""
@@ -82,7 +78,7 @@ class _Attempt:
 
     def _answer(self, question: object) -> object:
         if isinstance(question, pipeline.WantsFlags):
-            return () if _sets_no_flags(self.chosen) else tuple(self.loaded().policy.flags)
+            return tuple(self.loaded().policy.flags)
         if isinstance(question, pipeline.WantsLateDecisions):
             return self._decide_late(question.program)
         assert isinstance(question, pipeline.WantsDecisions)

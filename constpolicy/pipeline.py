@@ -7,7 +7,7 @@ the caller, who is asked for the flags that it sets and for its decisions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -76,13 +76,16 @@ class Finished:
     facts: ProgramFacts = field(default_factory=ProgramFacts)
 
 
-def compile_module(command: CommandLine, output: str, link: Link) -> Finished:
-    """Compiles as the command line says, with the result written to `output`."""
+def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str] | None, link: Link) -> Finished:
+    """Compiles as the command line says, with the result written to `output`.
+
+    `policy_flags` are those that the policy sets; None asks for them.
+    """
     from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import CompileFailed, Session
 
-    flags = (*link.ask(WantsFlags()), *command.library_flags)
-    session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
+    set_by_policy: Sequence[str] = link.ask(WantsFlags()) if policy_flags is None else policy_flags
+    session = Session((*set_by_policy, *command.library_flags), verify_ir=command.verify_ir, on_phase=link.phase)
     session.dump_phases_to = command.dump_phases_to
     with HeldStderr() as held:
         try:

@@ -93,10 +93,12 @@ def run(
     *,
     answer: Callable[[object], object],
     on_phase: Callable[[str], None] = lambda phase: None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Ended[Result]:
     """Runs the work in a child process, answers its questions and waits for its end.
 
-    What `answer` raises ends the child and is raised here; so do SIGINT (KeyboardInterrupt), SIGTERM and SIGHUP
+    `meanwhile` is called here once the child has begun. What it or `answer` raises ends the child and is raised
+    here; so do SIGINT (KeyboardInterrupt), SIGTERM and SIGHUP
     (Interrupted).
     """
     if not hasattr(os, "fork"):
@@ -116,6 +118,7 @@ def run(
     os.close(answer_reader)
     with interruptible(), _ended_on_exception(child), os.fdopen(request_reader, "rb") as requests:
         with os.fdopen(answer_writer, "wb", buffering=0) as answers:
+            meanwhile()
             ended: Ended[Result] = _serve(requests, answers, answer, on_phase)
         _, status = os.waitpid(child, 0)
     ended.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None

@@ -9,7 +9,6 @@ import functools
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +34,8 @@ def executable() -> Path:
 @functools.cache
 def flags_with_value() -> frozenset[str]:
     """Names (without dashes) of the flags that consume the next argument when written without `=`."""
+    import subprocess  # late: a compile in which nothing is irregular does without
+
     listing = subprocess.run([executable(), "--help-hidden"], capture_output=True, text=True, check=True)
     return frozenset(_VALUE_FLAG.findall(listing.stdout))
 
@@ -44,6 +45,8 @@ def run_quietly(arguments: Sequence[str]) -> int:
 
     Returns its exit code (128 + N if signal N ended it).
     """
+    import subprocess
+
     ended = subprocess.run([executable(), *arguments], stderr=subprocess.PIPE, close_fds=False)  # /dev/fd/N
     if ended.returncode >= 0:
         sys.stderr.buffer.write(ended.stderr)
@@ -56,5 +59,7 @@ def become(arguments: Sequence[str]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "nt":
+        import subprocess
+
         raise SystemExit(subprocess.call([executable(), *arguments]))
     os.execv(executable(), [str(executable()), *arguments])
