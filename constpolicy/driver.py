@@ -157,6 +157,7 @@ def compile_program(
     policy: AnyPolicy,
     *,
     strict: bool = False,
+    fallbacks: Sequence[AnyPolicy] = (),
     on_phase: Callable[[str], None] = lambda phase: None,
     warn: Callable[[str], None] = lambda text: None,
 ) -> Compiled:
@@ -165,13 +166,13 @@ def compile_program(
     What is wrong with the flags or the place of the output, iree-compile is left to say.
 
     A failure that can be the policy's doing is stepped down from, each step told to `warn`: candidates on which
-    const-eval fails or crashes are left for load time; then the policy `upstream` is tried; after a crash of that,
-    iree-compile itself. With `strict`, there are no such steps.
+    const-eval fails or crashes are left for load time; then the policies `fallbacks` and `upstream` are tried; after
+    a crash of that, iree-compile itself. With `strict`, there are no such steps.
     """
     with child.interruptible():
         try:
             with replacing(command.output) as output:
-                ladder = _Ladder(command, output.path, on_phase, warn)
+                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), on_phase, warn)
                 compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
                     output.commit()
@@ -188,6 +189,7 @@ class _Ladder:
 
     command: CommandLine
     output: str
+    rungs: Sequence[AnyPolicy]  # below the policy that is asked for
     on_phase: Callable[[str], None]
     warn: Callable[[str], None]
     steps: list[str] = field(default_factory=list)
@@ -212,7 +214,7 @@ class _Ladder:
             return self._iree_compile(attempt, ended)
         at_fault = attempt.may_be_at_fault or attempt.may_have_crashed(ended)
         if not _succeeded(ended) and ended.phase != "output" and at_fault:
-            attempt, ended = self._under_upstream(attempt, ended)
+            attempt, ended = self._further_down(attempt, ended)
         compiled = _compiled(attempt, ended)
         for id in compiled.evaluation.failed:
             self._step(f"const-eval failed on candidate {id}; it is left for load time")
@@ -221,14 +223,16 @@ class _Ladder:
             compiled = self._iree_compile(attempt, ended)
         return replace(compiled, fallbacks=tuple(self.steps))
 
-    def _under_upstream(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
-        """Compiles under `upstream`; if that fails, too, the policy had no part in it and is not mentioned."""
-        attempt = _Attempt(UPSTREAM, strict=False)
-        ended = self._run(attempt)
-        if _succeeded(ended):
-            what = failed.crash or f"the compile failed in phase '{failed.phase}'"
-            error = f": {failed.result.first_error}" if failed.result and failed.result.first_error else ""
-            self._step(f"{what} under policy '{above.name}'{error}; compiled under 'upstream' instead")
+    def _further_down(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
+        """Compiles under the first policy that succeeds; if none does, no policy had a part in it or is mentioned."""
+        for policy in self.rungs:
+            attempt = _Attempt(policy, strict=False)
+            ended = self._run(attempt)
+            if _succeeded(ended):
+                what = failed.crash or f"the compile failed in phase '{failed.phase}'"
+                error = f": {failed.result.first_error}" if failed.result and failed.result.first_error else ""
+                self._step(f"{what} under policy '{above.name}'{error}; compiled under '{attempt.name}' instead")
+                break
         return attempt, ended
 
     def _iree_compile(self, attempt: _Attempt, ended: _Ended) -> Compiled:

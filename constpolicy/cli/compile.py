@@ -13,6 +13,7 @@ from constpolicy.cli import standard_streams
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_choice
 from constpolicy.cli.exit_codes import GATE_EXCEEDED, NUMBERS_DIFFER
 from constpolicy.compiler import tool
+from constpolicy.policy.choice import Choice, choose
 from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _GATE_HELP = "End with 4 if exceeded: 'file_bytes <= 25MiB', 'growth <= 1%', 'vs old-report.json <= +0.5%'."
 
+_FALLBACK_HELP = "A policy to try if the compile fails, before `upstream`; repeatable."
+
 
 @click.command("compile", cls=DropInCommand)
 @click.option("--policy", metavar="NAME|FILE", help="A built-in policy or a YAML file. Without it: see `policy list`.")
@@ -30,6 +33,7 @@ _GATE_HELP = "End with 4 if exceeded: 'file_bytes <= 25MiB', 'growth <= 1%', 'vs
 @click.option("--policy-summary", is_flag=True, help="Print the decisions and sizes on stderr.")
 @click.option("--policy-verify", is_flag=True, help="Run the result against upstream's; ends with 3 if they differ.")
 @click.option("--policy-gate", "policy_gates", multiple=True, metavar="GATE", help=_GATE_HELP)
+@click.option("--policy-fallback", "fallbacks", multiple=True, metavar="NAME|FILE", help=_FALLBACK_HELP)
 @click.option("--policy-strict", is_flag=True, help="Fail instead of stepping down to another action or policy.")
 @click.pass_context
 def command(
@@ -39,6 +43,7 @@ def command(
     policy_summary: bool,
     policy_verify: bool,
     policy_gates: tuple[str, ...],
+    fallbacks: tuple[str, ...],
     policy_strict: bool,
 ) -> int:
     """Compile MODEL as iree-compile does, with a policy deciding about constant expressions.
@@ -47,6 +52,9 @@ def command(
     """
     line, choice = command_line(ctx), policy_choice(ctx, policy)
     gates = _gates(policy_gates)
+    if fallbacks and policy_strict:
+        raise ConstPolicyError("--policy-strict allows no --policy-fallback")
+    rungs = [_checked(choose(fallback, None)) for fallback in fallbacks]
     if line.hand_over is not None and gates:
         raise ConstPolicyError(f"--policy-gate has nothing to measure: {line.hand_over}")
     if line.hand_over is not None:
@@ -58,7 +66,7 @@ def command(
         raise ConstPolicyError("the standard stream that '-' names is closed")
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
-    compiled = driver.compile_program(line, choice, strict=policy_strict, warn=_warn)
+    compiled = driver.compile_program(line, choice, strict=policy_strict, fallbacks=rungs, warn=_warn)
     if compiled.exit_code != 0:
         return compiled.exit_code
     verification = _verified(line, compiled) if policy_verify else None
@@ -71,6 +79,15 @@ def command(
     if verification is not None and not verification.passed:
         return NUMBERS_DIFFER
     return GATE_EXCEEDED if exceeded else 0
+
+
+def _checked(choice: Choice) -> driver.AnyPolicy:
+    """A policy that may be needed later: a file is read now, so that what is wrong in it comes to light at once."""
+    if choice.is_builtin:
+        return choice
+    from constpolicy.policy.load import load_chosen
+
+    return load_chosen(choice)
 
 
 def _gates(texts: tuple[str, ...]) -> list[Gate]:

@@ -41,6 +41,31 @@ def test_the_file_is_upstreams_and_one_line_says_why(tmp_path: Path, flag: str, 
     assert "compiled under 'upstream' instead" in warnings[0]
 
 
+def test_the_policies_that_the_user_names_come_before_upstream(tmp_path: Path) -> None:
+    faulty = tmp_path / "faulty.yaml"
+    faulty.write_text(f"schema: 1\nname: faulty\ndefault: initialize\nflags: ['{NO_LINKER}']\n")
+    rungs = ("--policy-fallback", str(faulty), "--policy-fallback", "none")
+    observed = _compile(tmp_path, NO_LINKER, *rungs)
+    assert observed.exit_code == 0
+    assert observed.files == constpolicy(TABLE, "-o", "out", *TARGET, policy="none").files
+    assert "compiled under 'none' instead" in observed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--policy-fallback", "balancd"), "did you mean 'balanced'?"),
+        (("--policy-fallback", "small", "--policy-strict"), "--policy-strict allows no --policy-fallback"),
+    ],
+    ids=["unknown", "strict"],
+)
+def test_a_wrong_fallback_is_said_before_anything_is_compiled(arguments: tuple[str, ...], says: str) -> None:
+    observed = constpolicy(TABLE, "-o", "out", *TARGET, *arguments, policy="balanced")
+    assert observed.exit_code == 2
+    assert says in observed.stderr
+    assert observed.files == {}
+
+
 def test_the_report_names_the_step(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     _compile(tmp_path, NO_LINKER, "--policy-report", str(report))
