@@ -16,9 +16,10 @@ from constpolicy.compiler import child, stdin, tool
 from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import CannotWrite, replacing
+from constpolicy.compiler.phases import CHECK_MODULE
 from constpolicy.halving import culprits
 from constpolicy.policy.choice import Choice
-from constpolicy.records import Action, Decision, Evaluation, Program
+from constpolicy.records import Action, CheckModule, Decision, Evaluation, Program
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
@@ -47,6 +48,7 @@ class Compiled:
     fallbacks: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     facts: ProgramFacts = field(default_factory=ProgramFacts)
+    check: CheckModule | None = None
 
 
 @dataclass
@@ -58,6 +60,7 @@ class _Attempt:
     explain_only: bool = False
     only_evaluate: bool = False
     left_out: frozenset[str] = frozenset()  # ids of candidates that are not to be evaluated, whatever was decided
+    check_output: str | None = None
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
@@ -110,6 +113,7 @@ class _Attempt:
             retried=retried,
             second_stop=policy.looks_at_dispatch_creation,
             store_once=policy.share.store_once,
+            check_output=self.check_output,
         )
 
     @property
@@ -160,6 +164,7 @@ def compile_program(
     fallbacks: Sequence[AnyPolicy] = (),
     on_phase: Callable[[str], None] = lambda phase: None,
     warn: Callable[[str], None] = lambda text: None,
+    check_output: str | None = None,
 ) -> Compiled:
     """Compiles into `command.output`, which is replaced only by a complete file.
 
@@ -168,11 +173,13 @@ def compile_program(
     A failure that can be the policy's doing is stepped down from, each step told to `warn`: candidates on which
     const-eval fails or crashes are left for load time; then the policies `fallbacks` and `upstream` are tried; after
     a crash of that, iree-compile itself. With `strict`, there are no such steps.
+
+    `check_output` is where to write the check module (records.CheckModule), if there is something evaluated to check.
     """
     with child.interruptible():
         try:
             with replacing(command.output) as output:
-                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), on_phase, warn)
+                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), on_phase, warn, check_output)
                 compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
                     output.commit()
@@ -192,11 +199,12 @@ class _Ladder:
     rungs: Sequence[AnyPolicy]  # below the policy that is asked for
     on_phase: Callable[[str], None]
     warn: Callable[[str], None]
+    check_output: str | None = None
     steps: list[str] = field(default_factory=list)
 
     def top(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, and nothing else."""
-        attempt = _Attempt(policy, strict=True)
+        attempt = _Attempt(policy, strict=True, check_output=self.check_output)
         ended = self._run(attempt)
         if _wrong_flags(ended):
             return self._iree_compile(attempt, ended)
@@ -206,7 +214,7 @@ class _Ladder:
 
     def climb_down(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
-        attempt = _Attempt(policy, strict=False)
+        attempt = _Attempt(policy, strict=False, check_output=self.check_output)
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
@@ -226,7 +234,7 @@ class _Ladder:
     def _further_down(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
         """Compiles under the first policy that succeeds; if none does, no policy had a part in it or is mentioned."""
         for policy in self.rungs:
-            attempt = _Attempt(policy, strict=False)
+            attempt = _Attempt(policy, strict=False, check_output=self.check_output)
             ended = self._run(attempt)
             if _succeeded(ended):
                 what = failed.crash or f"the compile failed in phase '{failed.phase}'"
@@ -263,7 +271,15 @@ class _Ladder:
         return again, ended
 
     def _run(self, attempt: _Attempt) -> _Ended:
-        return attempt.run(self.command, self.output, self.on_phase)
+        """The attempt's end. A crash on the check module is none on the program, which compiles without it."""
+        ended = attempt.run(self.command, self.output, self.on_phase)
+        if not ended.crash or ended.phase != CHECK_MODULE:
+            return ended
+        attempt.check_output = None
+        crash, ended = str(ended.crash), attempt.run(self.command, self.output, self.on_phase)
+        if ended.result is not None:
+            ended.result = replace(ended.result, check=CheckModule(failure=crash))
+        return ended
 
     def _step(self, reason: str) -> None:
         self.steps.append(reason)
@@ -314,4 +330,5 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
         expressions=finished.expressions,
         seconds=ended.seconds,
         facts=finished.facts,
+        check=finished.check,
     )

@@ -7,15 +7,15 @@ the caller, who is asked for the flags that it sets and for its decisions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from constpolicy.compiler.child import Link
+from constpolicy.compiler.child import Link, Step
 from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, before
-from constpolicy.records import Action, Evaluation, Phase, Program
+from constpolicy.records import Action, CheckModule, Evaluation, Phase, Program
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -59,6 +59,8 @@ class Orders:
     second_stop: bool = False  # ask about what DispatchCreation hoists, too
     store_once: bool = False  # constants of equal content under several types
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
+    tells_steps: bool = False  # tell which candidate const-eval is at
+    check_output: str | None = None  # where to write the check module, a .vmfb (rewrite.check_module)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class Finished:
     expressions: Mapping[str, str] = field(default_factory=dict)  # IR of the candidates by id, if it ends with deciding
     first_error: str = ""
     facts: ProgramFacts = field(default_factory=ProgramFacts)
+    check: CheckModule | None = None  # if Orders.check_output asks for it, and const-eval is on
 
 
 def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str] | None, link: Link) -> Finished:
@@ -179,6 +182,7 @@ def carry_out(
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply
+    from constpolicy.rewrite.check_build import CheckBuild
     from constpolicy.rewrite.share.carry_out import carry_out as carry_out_sharing
     from constpolicy.rewrite.share.carry_out import settle
     from constpolicy.rewrite.share.duplicates import store_once
@@ -188,6 +192,8 @@ def carry_out(
         apply.put_back(module, initializers, orders.actions)
         settled = settle(module, prepared.sharing, initializers, orders.actions, prepared.existing)
         evaluation = Evaluation()
+        session.on_step = _telling(link, prepared.program) if orders.tells_steps else None
+        check = CheckBuild(session, module, prepared.program.candidates, orders.check_output)
         if prepared.const_eval:
             with session.override(deferred.switched_off(flags)):
                 evaluation = apply.evaluate_chosen(
@@ -198,6 +204,7 @@ def carry_out(
                     prepared.existing,
                     survive=orders.survive_const_eval,
                 )
+            check.build()
             evaluation = carry_out_sharing(module, prepared.sharing, settled, evaluation)
         if orders.only_evaluate:
             return Finished(0, evaluation, prepared.declarations)
@@ -211,7 +218,13 @@ def carry_out(
             session.run(module, start=reached, end=OUTLINED)
             reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
         session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
-    return Finished(0, evaluation, prepared.declarations)
+        return Finished(0, evaluation, prepared.declarations, check=check.compile())
+
+
+def _telling(link: Link, program: Program) -> Callable[[Step], None]:
+    """Tells of a step by the candidate that it is about, not by its global."""
+    names = {g.symbol: f"{c.id} ({c.kind}, {c.type.text})" for c in program.candidates for g in c.globals}
+    return lambda step: link.step(replace(step, name=names.get(step.name, step.name)))
 
 
 def _second_stop(session: Session, module: ir.Operation, link: Link) -> None:

@@ -243,6 +243,33 @@ class Evaluation:
     duplicates: tuple[Duplicate, ...] = ()
 
 
+@dataclass(frozen=True)
+class StoredResult:
+    """One global that const-eval gave a value, and the functions of the check module (rewrite.check_module) for it.
+
+    `owner` is the candidate's id, or "@symbol" where an initializer of the program's own stores the global.
+    `computed` returns what the target's own code computes, `stored` what const-eval stored; scalar floats come as the
+    integer of their bits. With an `obstacle`, there are no such functions.
+    """
+
+    owner: str
+    symbol: str
+    type: ValueType
+    computed: str = ""
+    stored: str = ""
+    obstacle: str | None = None
+    location: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckModule:
+    """What the check module holds. With a `failure`, it could not be made, and there is no file."""
+
+    results: tuple[StoredResult, ...] = ()
+    failure: str | None = None
+    seconds: float = 0.0
+
+
 class ConstPolicyError(Exception):
     """An error that the user can act on: its text names the place and what to do.
 

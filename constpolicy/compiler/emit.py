@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from constpolicy.compiler import library
 from constpolicy.compiler.flags import CommandLine
@@ -12,16 +14,32 @@ from constpolicy.compiler.library import api
 
 def emit(invocation: api.Invocation, command: CommandLine, path: str) -> None:
     """Writes bytecode, C source or IR to the path; "-" is stdout. Raises OSError with the library's words."""
-    try:
-        if path == "-":
+    if path == "-":
+        with _as_os_error():
             _print(invocation, command)
-            return
+    else:
+        _keep(path, lambda output: _write(invocation, command, output))
+
+
+def emit_module(invocation: api.Invocation, path: str) -> None:
+    """Writes a .vmfb to the path. Raises OSError with the library's words."""
+    _keep(path, invocation.output_vm_bytecode)
+
+
+def _keep(path: str, write: Callable[[api.Output], None]) -> None:
+    with _as_os_error():
         output = api.Output.open_file(library.FileName(path))
-        _write(invocation, command, output)
-    except ValueError as error:
-        raise OSError(str(error)) from None
+        write(output)
     output.keep()
     output.close()
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise OSError(str(error)) from None
 
 
 def _print(invocation: api.Invocation, command: CommandLine) -> None:

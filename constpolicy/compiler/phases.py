@@ -23,6 +23,8 @@ HOISTING = "global-optimization"  # ends with HoistIntoGlobals and const-eval
 LATE_HOISTING = "dispatch-creation"  # hoists again: data-tiling encodings, generics on constants
 OUTLINED = "flow"  # ends with every constant in a global of its own
 
+CHECK_MODULE = "check module"  # no phase of IREE's: the check module is compiled, after the program is written
+
 
 def before(phase: str, other: str) -> bool:
     """Whether `phase` ends earlier than `other`."""

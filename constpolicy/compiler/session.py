@@ -89,11 +89,23 @@ class Session:
             raise CompileFailed(pipeline)
         self._close(invocation)
 
-    def finish(self, module: ir.Operation, *, start: str, end: str, write: Callable[[api.Invocation], None]) -> None:
-        """Runs the last leg and hands its invocation to `write`, which takes the output from it."""
+    def finish(
+        self,
+        module: ir.Operation,
+        *,
+        start: str,
+        end: str,
+        write: Callable[[api.Invocation], None],
+        name: str | None = None,
+    ) -> None:
+        """Runs the last leg and hands its invocation to `write`, which takes the output from it.
+
+        It is told as two phases, or as one of this `name`. Raises CompileFailed.
+        """
         invocation = self._borrow(module)
-        self._pipeline(invocation, start, end)
-        self._on_phase("output")
+        self._pipeline(invocation, start, end, name)
+        if name is None:
+            self._on_phase("output")
         write(invocation)
         self._close(invocation)
 
