@@ -248,8 +248,8 @@ class StoredResult:
     """One global that const-eval gave a value, and the functions of the check module (rewrite.check_module) for it.
 
     `owner` is the candidate's id, or "@symbol" where an initializer of the program's own stores the global.
-    `computed` returns what the target's own code computes, `stored` what const-eval stored; scalar floats come as the
-    integer of their bits. With an `obstacle`, there are no such functions.
+    `computed` returns what the target's own code computes, `stored` what const-eval stored, both as the MLIR type
+    `returned`: the global's, or the integer of a scalar float's bits. With an `obstacle`, there are no such functions.
     """
 
     owner: str
@@ -257,6 +257,7 @@ class StoredResult:
     type: ValueType
     computed: str = ""
     stored: str = ""
+    returned: str = ""
     obstacle: str | None = None
     location: str | None = None
 

@@ -27,7 +27,7 @@ from constpolicy.rewrite.inline import replace_loads
 
 _AFFINITY = "stream.affinity"
 _DEVICE = "hal.device"
-_PASSED_AS_BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}  # scalars, of which a NaN may change on the way
+_PASSED_AS_BITS = {"f32": 32, "f64": 64}  # scalars, of which a NaN may change on its way through Python
 _EXECUTABLES = ("flow.executable", "hal.executable")
 
 
@@ -93,7 +93,8 @@ def _result(kept: Kept, name: str, owner: str, number: int) -> StoredResult:
     location = place_of(kept.initializers[name].location)
     if (obstacle := _obstacle(type)) is not None:
         return StoredResult(owner, name, value_type(type), obstacle=obstacle, location=location)
-    return StoredResult(owner, name, value_type(type), f"computed_{number}", f"stored_{number}", location=location)
+    functions = (f"computed_{number}", f"stored_{number}")
+    return StoredResult(owner, name, value_type(type), *functions, str(_carrier(type)), location=location)
 
 
 def _obstacle(type: ir.Type) -> str | None:
@@ -133,12 +134,10 @@ def _add_functions(kept: Kept, result: StoredResult) -> None:
 
 def _function(module: ir.Block, name: str, type: ir.Type, affinity: ir.Attribute | None) -> ir.Block:
     """Adds a public function that returns a value of this type, as IREE's ABI wants it; returns its empty block."""
-    declaration = f"sync func @{name}() -> (%output0: {_carrier(type)})"
     attributes: dict[str, ir.Attribute] = {
         "sym_name": ir.StringAttr.get(name),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get([], [_passed(type)])),
         "iree.abi.stub": ir.UnitAttr.get(),
-        "iree.reflection": ir.DictAttr.get({"iree.abi.declaration": ir.StringAttr.get(declaration)}),
     }
     if affinity is not None:
         attributes[_AFFINITY] = affinity

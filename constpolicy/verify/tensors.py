@@ -1,0 +1,244 @@
+"""The per-tensor check: every evaluated result against the same expression as the target's own code computes it.
+
+The check module (rewrite.check_module), which the compile has written beside the program, runs in a process of its
+own. Results are asked for one at a time, so that no more than one pair is in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+from constpolicy.driver import Compiled
+from constpolicy.records import Action, Candidate, Kind, StoredResult
+from constpolicy.verify.compare import comparison
+from constpolicy.verify.element_types import ElementType, element_type
+from constpolicy.verify.errors import Errors, statistics
+from constpolicy.verify.input_values import Array
+from constpolicy.verify.record import FailureKind
+from constpolicy.verify.run import Limits, ModuleProcess, RunError
+from constpolicy.verify.standard import expected_standard
+from constpolicy.verify.tensor_record import Cause, TensorCheck, TensorVerification
+from constpolicy.verify.tolerance import Bounds, Tolerance
+
+_MOVES = frozenset(
+    {Kind.TRANSPOSE, Kind.BROADCAST, Kind.PACK, Kind.GATHER, Kind.RESHAPE, Kind.SLICE, Kind.CONCAT, Kind.PAD, Kind.FILL}
+)
+"""The kinds that only move elements: no code may change a bit."""
+
+_ROUNDING_STEPS = {1: 1, 2: 4, 4: 1024, 8: 1024}
+"""By bytes of the type: how many of its steps, at the size of the largest element, an error of rounding can have.
+Expressions of 8 and 16 bits are computed in more and rounded at the end."""
+
+_WORST = 5  # elements that are kept
+_NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the program is compiled for: whether the very CPU that evaluates, or why it does not run here."""
+
+    is_host: bool
+    obstacle: str | None = None
+
+
+def verify_tensors(
+    compiled: Compiled, module: Path, *, target: Target, tolerance: Tolerance, limits: Limits = _NO_LIMITS
+) -> TensorVerification:
+    """Runs the check module of a compile and compares each pair, bits first.
+
+    Args:
+      compiled: The compile, which was asked for a check module.
+      module: The file that was named for it.
+      target: What it was compiled for.
+      tolerance: The policy's, which holds where the target is not this CPU and the expression rounds.
+      limits: For the process in which the module runs.
+    Returns:
+      A check for each result, in the program's order. Candidates that should have been evaluated and were not, are
+      among them, as not checked. Causes are by size alone (see `attributed`).
+    """
+    standard = expected_standard([Action.EVALUATE], target_is_host=target.is_host, tolerance=_for_tensors(tolerance))
+    candidates = {c.id: c for c in compiled.program.candidates} if compiled.program else {}
+    found = {result.symbol: result for result in compiled.check.results} if compiled.check else {}
+    obstacle = target.obstacle or _no_module(compiled)
+    if obstacle is not None or not any(result.obstacle is None for result in found.values()):
+        checks: Iterable[TensorCheck] = (_not_checked(r, candidates.get(r.owner), obstacle) for r in found.values())
+    else:
+        checks = _run(module, tuple(found.values()), candidates, standard.tolerance, target.is_host, limits)
+    left = _not_evaluated(compiled, obstacle)
+    return TensorVerification(tolerance=standard.tolerance, reason=standard.reason, tensors=(*checks, *left))
+
+
+def attributed(result: TensorVerification, on_host: TensorVerification) -> TensorVerification:
+    """The result, with its differences attributed by what the same check says of a build for this CPU.
+
+    Where that one is bit-exact, const-eval has stored what it had to, and the target's code computes something else.
+    """
+    exact = {(tensor.candidate, tensor.symbol) for tensor in on_host.tensors if tensor.bit_exact}
+    compared = {(tensor.candidate, tensor.symbol) for tensor in on_host.tensors if tensor.compared}
+
+    def caused(tensor: TensorCheck) -> TensorCheck:
+        key = (tensor.candidate, tensor.symbol)
+        if tensor.cause is None or key not in compared:
+            return tensor
+        if key in exact:
+            return tensor.model_copy(update={"cause": Cause.HOST_CPU})
+        own = next(t.cause for t in on_host.tensors if (t.candidate, t.symbol) == key)
+        return tensor.model_copy(update={"cause": own or tensor.cause})
+
+    return result.model_copy(update={"tensors": tuple(caused(tensor) for tensor in result.tensors)})
+
+
+def compare_tensor(blank: TensorCheck, computed: Array, stored: Array, bounds: Bounds) -> TensorCheck:
+    """The check with its comparison filled in, the cause apart: all bits first, then how far elements are apart."""
+    if computed.shape != stored.shape or computed.dtype != stored.dtype:
+        ours, theirs = (f"{list(array.shape)} {array.dtype}" for array in (stored, computed))
+        return blank.model_copy(update={"passed": False, "text": f"{ours} is stored where {theirs} is computed"})
+    errors = Errors(computed, stored)
+    if errors.same_bits:
+        return blank.model_copy(update={"bit_exact": True})
+    if errors.equal:
+        text = f"bit-exact but for the payloads of {int(errors.differing.sum())} NaN"
+        return blank.model_copy(update={"text": text, "statistics": statistics(errors)})
+    judgement = comparison(bounds)(errors)
+    places = np.flatnonzero(errors.differing & ~errors.both_nan)
+    order = np.argsort(-errors.absolute.reshape(-1)[places], kind="stable")[:_WORST]
+    indices = (np.unravel_index(int(place), computed.shape) for place in places[order])
+    changes = {
+        "passed": judgement.passed,
+        "text": judgement.text,
+        "statistics": statistics(errors),
+        "worst": tuple(errors.element(tuple(int(i) for i in index)) for index in indices),
+    }
+    return blank.model_copy(update=changes)
+
+
+def rounds(candidate: Candidate | None) -> bool:
+    """Whether the expression does arithmetic, so that two correct compilers may differ in the last places."""
+    return candidate is None or not candidate.kinds <= _MOVES
+
+
+def is_rounding(check: TensorCheck, computed: Array, element: ElementType) -> bool:
+    """Whether the differences are as small as other orders of the same operations make them."""
+    found = check.statistics
+    if found is None or found.broken or element.exact:
+        return False
+    finite = np.abs(computed[np.isfinite(computed)])
+    scale = float(finite.max(initial=0))
+    part = np.zeros(0, element.dtype).real.dtype
+    step = float(ml_dtypes.finfo(part).eps)  # type: ignore[no-untyped-call]
+    return found.max_absolute <= max(_ROUNDING_STEPS[part.itemsize] * step * scale, element.limits.smallest_normal)
+
+
+def _for_tensors(tolerance: Tolerance) -> Tolerance:
+    """What of the tolerance can be said of a constant: nothing of top k and of cosine, and of named outputs."""
+    return tolerance.model_copy(update={"outputs": (), "top_k": None, "cosine": None})
+
+
+def _no_module(compiled: Compiled) -> str | None:
+    if compiled.check is None:
+        return "there is no check module: iree-compile itself has made the file"
+    if compiled.check.failure is not None:
+        return f"the check module does not compile: {compiled.check.failure}"
+    return None
+
+
+def _run(
+    module: Path,
+    results: Sequence[StoredResult],
+    candidates: Mapping[str, Candidate],
+    tolerance: Tolerance,
+    is_host: bool,
+    limits: Limits,
+) -> Iterator[TensorCheck]:
+    declarations = {
+        name: f"sync func @{name}() -> (%output0: {result.returned})"
+        for result in results
+        for name in (result.computed, result.stored)
+        if name
+    }
+    try:
+        process = ModuleProcess(module, limits=limits, declarations=declarations)
+    except RunError as error:
+        for result in results:
+            yield _not_checked(result, candidates.get(result.owner), f"the check module {error}")
+        return
+    with process:
+        for result in results:
+            yield _check(process, result, candidates.get(result.owner), tolerance, is_host)
+
+
+def _check(
+    process: ModuleProcess, result: StoredResult, candidate: Candidate | None, tolerance: Tolerance, is_host: bool
+) -> TensorCheck:
+    if result.obstacle is not None or (obstacle := process.signatures[result.computed].unsupported) is not None:
+        return _not_checked(result, candidate, result.obstacle or obstacle)
+    element = element_type(result.type.element_type)
+    try:
+        computed, stored = (_value(process, name, element) for name in (result.computed, result.stored))
+    except RunError as error:
+        if error.kind is not FailureKind.ERROR:
+            process.restart()
+        return _blank(result, candidate).model_copy(
+            update={"passed": False, "failure": f"{error.kind}: the code for it {error}"}
+        )
+    bounds = tolerance if rounds(candidate) and not element.exact else Bounds()
+    check = compare_tensor(_blank(result, candidate), computed, stored, bounds)
+    if check.bit_exact or not check.worst:
+        return check
+    small = rounds(candidate) and is_rounding(check, computed, element)
+    cause = (Cause.ROUNDING if is_host else Cause.HOST_CPU) if small else Cause.ERROR
+    return check.model_copy(update={"cause": cause})
+
+
+def _value(process: ModuleProcess, function: str, element: ElementType) -> Array:
+    """The function's result, with the bits of a scalar float read as that."""
+    array = process.call(function, ())[0]
+    return array if array.shape or array.dtype == element.dtype else array.view(element.dtype)
+
+
+def _blank(result: StoredResult, candidate: Candidate | None) -> TensorCheck:
+    return TensorCheck(
+        candidate=result.owner,
+        symbol=result.symbol,
+        type=result.type.text,
+        kind=str(candidate.kind) if candidate else "the program's own initializer",
+        sources=tuple(dict.fromkeys(source.name for source in candidate.sources)) if candidate else (),
+        location=(candidate.location if candidate else None) or result.location,
+    )
+
+
+def _not_checked(result: StoredResult, candidate: Candidate | None, why: str | None) -> TensorCheck:
+    return _blank(result, candidate).model_copy(update={"not_checked": why or result.obstacle})
+
+
+def _not_evaluated(compiled: Compiled, obstacle: str | None) -> Iterator[TensorCheck]:
+    """The candidates that should have been evaluated, and of which the check module has nothing."""
+    if compiled.program is None or compiled.outcome is None:
+        return
+    known = {result.owner for result in compiled.check.results} if compiled.check else frozenset()
+    wanted = {d.candidate_id for d in compiled.outcome.decisions if _is_evaluation(d.action, d.wanted)}
+    for candidate in compiled.program.candidates:
+        if candidate.id in wanted - known:
+            why = _why_not_evaluated(compiled, candidate) or obstacle or "it is not in the check module"
+            for stored in candidate.globals:
+                result = StoredResult(candidate.id, stored.symbol.lstrip("@"), stored.type)
+                yield _not_checked(result, candidate, why)
+
+
+def _is_evaluation(*actions: Action | None) -> bool:
+    return any(action in (Action.EVALUATE, Action.SHARE) for action in actions)
+
+
+def _why_not_evaluated(compiled: Compiled, candidate: Candidate) -> str | None:
+    if candidate.id in compiled.evaluation.failed:
+        return "it is not evaluated: const-eval failed on it"
+    if (reason := candidate.refusals.get(Action.EVALUATE)) is not None:
+        return f"it is not evaluated: {reason}"
+    if candidate.id in compiled.evaluation.evaluated:
+        return None
+    return "it is not evaluated: const-eval left it for load time"
