@@ -118,11 +118,38 @@ class Share(_Section):
     store_once: bool = False
 
 
-class Verify(_Section):
-    """How far results may be apart where the decisions leave room for other roundings."""
+class VerifyBounds(_Section):
+    """How far an output may be from the reference's. All bounds that are given have to hold."""
 
     rtol: float = Field(default=0.0, ge=0)
     atol: float = Field(default=0.0, ge=0)
+    statistic: Literal["elementwise", "max", "mean", "median", "quantile"] = "elementwise"
+    quantile: float = Field(default=0.99, gt=0, le=1)
+    ulp: int | None = Field(default=None, ge=0)
+    top_k: int | None = Field(default=None, ge=1)
+    cosine: float | None = Field(default=None, ge=-1, le=1)
+
+
+class VerifyInputs(_Section):
+    """The inputs to verify with, where the command line says nothing else: ranges and shapes by input name."""
+
+    seed: int = Field(default=0, ge=0)
+    iterations: int = Field(default=1, ge=1, le=10_000)
+    sets: Annotated[list[Literal["seeded", "zeros", "ones", "extremes", "nan", "inf"]], Field(min_length=1)] = [
+        "seeded"
+    ]
+    ranges: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = {}
+    shapes: dict[str, list[Annotated[int, Field(ge=0)]]] = {}
+
+
+class Verify(VerifyBounds):
+    """How far results may be apart where the decisions leave room for other roundings, and what to try.
+
+    `outputs` has the bounds of single outputs, by name: they take the place of the general ones.
+    """
+
+    outputs: dict[str, VerifyBounds] = {}
+    inputs: VerifyInputs = VerifyInputs()
 
 
 class Policy(_Section):

@@ -37,6 +37,14 @@ class ElementType:
     name: str
     dtype: np.dtype[Any]
     family: Family
+    bits: int | None = None  # of a packed element, which is narrower than the dtype that holds it here
+
+    @property
+    def integers(self) -> tuple[int, int]:
+        """The least and the largest value of an integer type."""
+        found = np.iinfo(self.dtype)
+        unused = 0 if self.bits is None else found.bits - self.bits
+        return int(found.min) >> unused, int(found.max) >> unused
 
     @property
     def exact(self) -> bool:
@@ -68,6 +76,8 @@ def _table() -> dict[str, ElementType]:
         types += [ElementType(f"{sign}i{bits}", signed, Family.INTEGER) for sign in ("", "s")]
         types.append(ElementType(f"ui{bits}", unsigned, Family.INTEGER))
     types.append(ElementType("index", np.dtype(np.int64), Family.INTEGER))
+    types += [ElementType(f"{sign}i4", np.dtype(np.int8), Family.INTEGER, bits=4) for sign in ("", "s")]
+    types.append(ElementType("ui4", np.dtype(np.uint8), Family.INTEGER, bits=4))
     types.append(ElementType("i1", np.dtype(np.bool_), Family.BOOLEAN))
     types.append(ElementType("complex<f32>", np.dtype(np.complex64), Family.COMPLEX))
     types.append(ElementType("complex<f64>", np.dtype(np.complex128), Family.COMPLEX))
@@ -75,7 +85,7 @@ def _table() -> dict[str, ElementType]:
 
 
 ELEMENT_TYPES = _table()
-_SUB_BYTE = re.compile(r"[su]?i[2-7]|f[46]E\w+")
+_SUB_BYTE = re.compile(r"[su]?i[235-7]|f[46]E\w+")
 
 
 def element_type(name: str) -> ElementType:

@@ -227,7 +227,8 @@ def _integer_distance(reference: Array, candidate: Array) -> npt.NDArray[np.uint
     wide = np.uint64 if reference.dtype.kind in "ub" else np.int64
     left, right = reference.astype(wide), candidate.astype(wide)
     larger, smaller = np.maximum(left, right).astype(np.uint64), np.minimum(left, right).astype(np.uint64)
-    return np.asarray(larger - smaller)
+    with np.errstate(over="ignore"):  # negative ones have wrapped around, and the difference wraps back
+        return np.asarray(larger - smaller)
 
 
 def _ulps(reference: Array, candidate: Array, family: Family) -> npt.NDArray[np.uint64]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from constpolicy.records import ConstPolicyError
-from constpolicy.verify.check import ComparisonFor, Sides, check_functions
+from constpolicy.verify.check import ComparisonFor, Side, Sides, check_functions
 from constpolicy.verify.compare import comparison
+from constpolicy.verify.index_ranges import IndexBounds, with_index_ranges
 from constpolicy.verify.input_spec import InputSpec
 from constpolicy.verify.input_values import Array, read
 from constpolicy.verify.inputs import selected
@@ -34,6 +35,7 @@ def verify_files(
     limits: Limits = _NO_LIMITS,
     device: str = "local-task",
     declarations: Mapping[str, str] | None = None,
+    index_bounds: IndexBounds | None = None,
     comparison_for: ComparisonFor = comparison,
 ) -> Verification:
     """Runs two .vmfb files on the CPU with the same inputs and compares every output of every function.
@@ -46,6 +48,7 @@ def verify_files(
       limits: For each of the two child processes, in which the modules run in turns, call by call.
       device: The CPU device by iree.runtime's name: local-task or local-sync.
       declarations: What the functions take and return, for those of which the modules themselves do not say it.
+      index_bounds: The largest value of the inputs that are indices, by function and position.
       comparison_for: From an output's bounds to the function that judges it.
     Returns:
       The result. A module that crashes, hangs or cannot be loaded is a result too.
@@ -62,11 +65,9 @@ def verify_files(
             _open("candidate", candidate, own, limits, device, declarations) as right,
         ):
             functions = selected(inputs, left.signatures)
-            _check_outputs(tolerance, functions)
-            checks = check_functions(Sides(left, right), functions, right.signatures, inputs, tolerance, comparison_for)
+            return _checked(result, Sides(left, right), functions, right.signatures, index_bounds, comparison_for)
     except _CannotLoad as error:
         return result.model_copy(update={"failure": error.failure})
-    return result.model_copy(update={"functions": checks})
 
 
 def verify_outputs(
@@ -79,6 +80,8 @@ def verify_outputs(
     parameters: tuple[ParameterArchive, ...] = (),
     limits: Limits = _NO_LIMITS,
     device: str = "local-task",
+    declarations: Mapping[str, str] | None = None,
+    index_bounds: IndexBounds | None = None,
     comparison_for: ComparisonFor = comparison,
 ) -> Verification:
     """Runs one function of one .vmfb file and compares its outputs with given ones, the same for every call.
@@ -88,18 +91,67 @@ def verify_outputs(
         `@file.npy`, `@file.npz`.
       The others are those of `verify_files`.
     """
-    result = Verification(
-        reference="expected outputs", candidate=str(candidate), tolerance=tolerance, reason=reason, inputs=inputs
+    return verify_against(
+        lambda signature: _Expected(read(expected, signature.results, "expected output")),
+        "expected outputs",
+        candidate,
+        inputs=inputs,
+        tolerance=tolerance,
+        reason=reason,
+        parameters=parameters,
+        limits=limits,
+        device=device,
+        declarations=declarations,
+        index_bounds=index_bounds,
+        comparison_for=comparison_for,
     )
+
+
+def verify_against(
+    reference: Callable[[Signature], Side],
+    name: str,
+    candidate: Path,
+    *,
+    inputs: InputSpec = _SEEDED,
+    tolerance: Tolerance = EXACT,
+    reason: str = AS_ASKED,
+    parameters: tuple[ParameterArchive, ...] = (),
+    limits: Limits = _NO_LIMITS,
+    device: str = "local-task",
+    declarations: Mapping[str, str] | None = None,
+    index_bounds: IndexBounds | None = None,
+    comparison_for: ComparisonFor = comparison,
+) -> Verification:
+    """Runs one function of one .vmfb file and compares its outputs with those of something else than a module.
+
+    Args:
+      reference: Makes, for the function that the module exports, what gives the outputs to compare with.
+      name: What the report calls that.
+      The others are those of `verify_files`.
+    """
+    result = Verification(reference=name, candidate=str(candidate), tolerance=tolerance, reason=reason, inputs=inputs)
     try:
-        with _open("candidate", candidate, parameters, limits, device) as module:
+        with _open("candidate", candidate, parameters, limits, device, declarations) as module:
             function = _only(inputs, module.signatures)
-            _check_outputs(tolerance, (function,))
-            sides = Sides(_Expected(read(expected, function.results, "expected output")), module)
-            checks = check_functions(sides, (function,), module.signatures, inputs, tolerance, comparison_for)
+            sides = Sides(reference(function), module)
+            return _checked(result, sides, (function,), module.signatures, index_bounds, comparison_for)
     except _CannotLoad as error:
         return result.model_copy(update={"failure": error.failure})
-    return result.model_copy(update={"functions": checks})
+
+
+def _checked(
+    result: Verification,
+    sides: Sides,
+    functions: Sequence[Signature],
+    others: Mapping[str, Signature],
+    index_bounds: IndexBounds | None,
+    comparison_for: ComparisonFor,
+) -> Verification:
+    """The result, filled by calling the functions on both sides."""
+    _check_outputs(result.tolerance, functions)
+    inputs, notes = with_index_ranges(result.inputs, functions, index_bounds or {})
+    checks = check_functions(sides, functions, others, inputs, result.tolerance, comparison_for)
+    return result.model_copy(update={"inputs": inputs, "notes": notes, "functions": checks})
 
 
 class _CannotLoad(Exception):

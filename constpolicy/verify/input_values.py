@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from constpolicy.records import ConstPolicyError
 from constpolicy.verify.element_types import ElementType, Family, element_type
+from constpolicy.verify.packing import unpacked
 from constpolicy.verify.signature import Value
 
 Array = npt.NDArray[Any]
@@ -110,10 +111,11 @@ def _buffer(type_: ElementType, shape: tuple[int, ...], values: str | None, plac
         return np.zeros(shape, type_.dtype)
     if values.startswith("@"):
         data = _bytes(Path(values[1:]), place)
-        if len(data) != count * type_.dtype.itemsize:
-            raise ConstPolicyError(
-                f"{place}: the file holds {len(data)} bytes, the shape needs {count * type_.dtype.itemsize}"
-            )
+        needed = (count * (type_.bits or type_.dtype.itemsize * 8) + 7) // 8
+        if len(data) != needed:
+            raise ConstPolicyError(f"{place}: the file holds {len(data)} bytes, the shape needs {needed}")
+        if type_.bits is not None:
+            return unpacked(np.frombuffer(data, np.uint8), type_)[:count].reshape(shape)
         return np.frombuffer(data, type_.dtype).reshape(shape)
     words = re.sub(r"[\[\],]", " ", values).split()
     if type_.family is Family.COMPLEX:
@@ -134,7 +136,8 @@ def _element(word: str, type_: ElementType) -> float | int:
     value = _BOOLEANS.get(word.lower())
     if value is None:
         value = int(word, 0)
-    if type_.family is Family.INTEGER and not np.iinfo(type_.dtype).min <= value <= np.iinfo(type_.dtype).max:
+    least, most = type_.integers if type_.family is Family.INTEGER else (value, value)
+    if not least <= value <= most:
         raise ValueError(word)
     return value
 

@@ -145,11 +145,11 @@ def _seeded(
 
 
 def _integer_bounds(element: ElementType, bounds: InputRange | None) -> tuple[int, int]:
-    limits = np.iinfo(element.dtype)
+    least, most = element.integers
     if bounds is not None:
-        return max(int(limits.min), int(np.ceil(bounds.low))), min(int(limits.max), int(np.floor(bounds.high)))
-    # Eight bits are quantized data and take every value; wider integers count or index something.
-    return (int(limits.min), int(limits.max)) if element.dtype.itemsize == 1 else _INTEGERS
+        return max(least, int(np.ceil(bounds.low))), min(most, int(np.floor(bounds.high)))
+    # Eight bits and fewer are quantized data and take every value; wider integers count or index something.
+    return (least, most) if element.dtype.itemsize == 1 else _INTEGERS
 
 
 def _extremes(element: ElementType, bounds: InputRange | None) -> np.ndarray[Any, np.dtype[Any]]:

@@ -63,14 +63,44 @@ class FunctionCheck(_Record):
         return self.failure is None and self.calls > 0 and all(output.passed for output in self.outputs)
 
 
+class HostBuild(_Record):
+    """The build for this CPU that was verified in place of the real one, with the same decisions by fingerprint.
+
+    `missing` and `changed` name the candidates that are not in it, or could not have the decision there.
+    """
+
+    why: str  # the real one does not run here
+    flags: tuple[str, ...]
+    decisions: int  # how many were applied
+    missing: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """One sentence for the user."""
+        text = f"{self.why}; verified a build for this CPU instead, with {_count(self.decisions, 'decision')} applied"
+        if self.missing:
+            text += f", {_count(len(self.missing), 'candidate')} missing there ({', '.join(self.missing)})"
+        if self.changed:
+            text += f", {_count(len(self.changed), 'decision')} impossible there ({', '.join(self.changed)})"
+        return text
+
+
 class Verification(_Record):
-    """What was compared, how strictly and why so, and what came out. `inputs` makes the same inputs again."""
+    """What was compared, how strictly and why so, and what came out. `inputs` makes the same inputs again.
+
+    `against` is what the reference is: "upstream", "const-eval-off", "iree-compile", "onnxruntime", "expected".
+    `notes` say what to know about the inputs; `cause` where a difference comes from, if that was found out.
+    """
 
     reference: str
     candidate: str
+    against: str = "upstream"
     tolerance: Tolerance
     reason: str  # why this tolerance
     inputs: InputSpec
+    notes: tuple[str, ...] = ()
+    host_build: HostBuild | None = None
+    cause: str | None = None
     functions: tuple[FunctionCheck, ...] = ()
     failure: Failure | None = None  # of a module as a whole
 
@@ -78,6 +108,11 @@ class Verification(_Record):
     @property
     def passed(self) -> bool:
         return self.failure is None and bool(self.functions) and all(check.passed for check in self.functions)
+
+    @property
+    def bit_exact(self) -> bool:
+        """Whether every output was compared and none differs in a bit."""
+        return self.passed and all(output.bit_exact for check in self.functions for output in check.outputs)
 
     def summary(self) -> str:
         """One line: "2 outputs bit-exact over 1 iteration", or what is wrong with the numbers."""

@@ -3,8 +3,8 @@
 A declaration is the text that iree-compile stores as `iree.abi.declaration`, for example
 `sync func @main(%input0: tensor<?x4xf32>, %input1: i32) -> (%output0: tensor<?xf32>)`.
 
-Does not handle, and says so by `unsupported`: opaque types (`!hal.buffer_view`, lists), scalars of 16-bit floats
-(which the VM passes as bits), elements below a byte, functions without a declaration.
+Does not handle, and says so by `unsupported`: opaque types (`!hal.buffer_view`, lists), elements below a byte (other
+than 4-bit integers), functions without a declaration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from constpolicy.verify.element_types import ElementType, element_type
 
 _HEAD = re.compile(r"(?P<model>\w+) func @(?P<name>.*?)\((?=%|\))")
 _VALUE = re.compile(r"%(?P<name>[^:]+): (?P<type>.+?)(?P<attributes> \{.*\})?", re.DOTALL)
-_SCALARS = frozenset({"i1", "i8", "i16", "i32", "i64", "index", "f32", "f64"})
+_SCALARS = frozenset({"i1", "i8", "i16", "i32", "i64", "index", "f16", "bf16", "f32", "f64"})
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _type(text: str) -> tuple[ElementType, tuple[int | None, ...] | None]:
     if text in _SCALARS:
         return element_type(text), None
     if not (text.startswith("tensor<") and text.endswith(">")):
-        raise ConstPolicyError("only tensors, integers, f32 and f64 can be passed from here")
+        raise ConstPolicyError("only tensors, integers and floats can be passed from here")
     inner = text[len("tensor<") : -1].split(",")[0].strip()  # after the comma: an encoding
     dimensions: list[int | None] = []
     while match := re.match(r"(\d+|\?)x", inner):

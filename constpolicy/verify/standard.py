@@ -36,3 +36,16 @@ def expected_standard(actions: Collection[Action], *, target_is_host: bool, tole
     if not causes:
         return Standard(EXACT, "bit-exact: the same code computes every number, while compiling or while running")
     return Standard(tolerance, f"within the policy's tolerance: {'; '.join(causes)}")
+
+
+def standard_for_outputs(tolerance: Tolerance) -> Standard:
+    """For outputs that were computed elsewhere: the policy's tolerance."""
+    if tolerance == EXACT:
+        return Standard(EXACT, "bit-exact: neither the policy nor the command line gives a tolerance")
+    return Standard(tolerance, "within the policy's tolerance: the expected outputs were computed elsewhere")
+
+
+def standard_for_onnx() -> Standard:
+    """For ONNX Runtime, whose operators are others: what two correct implementations usually keep within."""
+    reason = "within rtol 1e-3 and atol 1e-4: ONNX Runtime has operators of its own, which round differently"
+    return Standard(Tolerance(rtol=1e-3, atol=1e-4), reason)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from constpolicy.records import ConstPolicyError
 
@@ -71,27 +72,57 @@ class Tolerance(Bounds):
 
 EXACT = Tolerance()
 
+_NUMBERS: Mapping[str, type[int] | type[float]] = {
+    "rtol": float,
+    "atol": float,
+    "quantile": float,
+    "ulp": int,
+    "top_k": int,
+    "cosine": float,
+}
 
-def parse(rtol: tuple[str, ...] = (), atol: tuple[str, ...] = (), base: Tolerance = EXACT) -> Tolerance:
-    """The tolerance `base` with `[output:]rtol` and `[output:]atol` as the command line takes them."""
-    tolerance = base
-    for field, texts in (("rtol", rtol), ("atol", atol)):
+
+def parse(given: Mapping[str, Sequence[str]]) -> Tolerance:
+    """The tolerance that the command line asks for: for each field of Bounds, texts `[output:]value`.
+
+    What is said of a single output stands alone: the general bounds do not hold for it. Raises ConstPolicyError.
+    """
+    general: dict[str, object] = {}
+    named: dict[str, dict[str, object]] = {}
+    for field, texts in given.items():
         for text in texts:
-            output, _, number = text.rpartition(":")
-            try:
-                bound = float(number)
-            except ValueError:
-                bound = -1.0
-            if not bound >= 0:
-                raise ConstPolicyError(f"{field} '{text}': write [output:]number, as in 1e-5 or output0:1e-5")
-            tolerance = _with(tolerance, output, field, bound)
+            output, _, value = text.rpartition(":")
+            bounds = named.setdefault(output, {"output": output}) if output else general
+            bounds[field] = _value(field, value, text)
+    return from_data(general | {"outputs": tuple(named.values())})
+
+
+def from_data(data: Mapping[str, object]) -> Tolerance:
+    """The tolerance of plain data, as the policy file's `verify:` section has it. Raises ConstPolicyError."""
+    try:
+        tolerance = Tolerance.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ConstPolicyError(f"{_option(str(first['loc'][-1]))} {first['input']}: {first['msg']}") from None
+    for bounds in (tolerance, *tolerance.outputs):
+        if bounds.statistic is not Statistic.ELEMENTWISE and not (bounds.rtol or bounds.atol):
+            of = f" for {bounds.output}" if isinstance(bounds, OutputBounds) else ""
+            raise ConstPolicyError(f"the {bounds.statistic} of the errors has no bound{of}: give rtol or atol, too")
     return tolerance
 
 
-def _with(tolerance: Tolerance, output: str, field: str, bound: float) -> Tolerance:
-    if not output:
-        return tolerance.model_copy(update={field: bound})
-    named = [b if b.output != output else b.model_copy(update={field: bound}) for b in tolerance.outputs]
-    if not any(b.output == output for b in named):
-        named.append(OutputBounds.model_validate({"output": output, field: bound}))
-    return tolerance.model_copy(update={"outputs": tuple(named)})
+def _value(field: str, value: str, text: str) -> object:
+    number = _NUMBERS.get(field)
+    if number is None:
+        return value
+    try:
+        return number(value)
+    except ValueError:
+        example = {"ulp": "4", "top_k": "5", "cosine": "0.999", "quantile": "0.99"}.get(field, "1e-5")
+        raise ConstPolicyError(
+            f"{_option(field)} '{text}': write [output:]number, as in {example} or output0:{example}"
+        ) from None
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"

@@ -6,6 +6,7 @@ iree.runtime.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import resource
@@ -19,12 +20,15 @@ import numpy as np
 from iree import runtime
 
 from constpolicy.verify import messages
-from constpolicy.verify.element_types import Family, of_dtype
+from constpolicy.verify.element_types import ElementType, Family, of_dtype
 from constpolicy.verify.input_values import Array
 from constpolicy.verify.messages import Answer, Call, Failed, Load, Loaded, Memory, Returned
+from constpolicy.verify.packing import packed, unpacked
 from constpolicy.verify.signature import Signature, Value, signatures
 
 _HAL_TYPES = {
+    "i4": "INT_4",
+    "ui4": "UINT_4",
     "i1": "BOOL_8",
     "i8": "SINT_8",
     "i16": "SINT_16",
@@ -99,7 +103,9 @@ class Module:
         for value in signature.arguments:
             array = _storage(value) if value.is_storage else next(given)
             if value.shape is not None:
-                arguments.push_ref(self._buffer_view(array))
+                arguments.push_ref(self._buffer_view(array, value.element))
+            elif value.element.family is Family.FLOAT and array.dtype.itemsize == 2:
+                arguments.push_int(int(array.view(np.uint16).item()))  # the VM passes their bits
             elif value.element.family is Family.FLOAT:
                 arguments.push_float(array.item())
             else:
@@ -111,17 +117,23 @@ class Module:
         arguments.push_ref(done)
         return arguments, done
 
-    def _buffer_view(self, array: Array) -> runtime.HalBufferView:
+    def _buffer_view(self, array: Array, element: ElementType) -> runtime.HalBufferView:
+        data = np.ascontiguousarray(array).reshape(array.shape)
+        if element.bits is not None:  # the binding takes the view's shape from the array, which is longer than needed
+            data = np.zeros(array.shape, np.uint8)
+            data.reshape(-1)[: array.size // 2] = packed(array)
         return self._device.allocator.allocate_buffer_copy(
             memory_type=runtime.MemoryType.DEVICE_LOCAL,
             allowed_usage=runtime.BufferUsage.DEFAULT,
             device=self._device,
-            buffer=np.ascontiguousarray(array).reshape(array.shape),
-            element_type=getattr(runtime.HalElementType, _HAL_TYPES[_hal_name(array.dtype)]),
+            buffer=data,
+            element_type=getattr(runtime.HalElementType, _HAL_TYPES[_hal_name(array.dtype, element)]),
         )
 
 
-def _hal_name(dtype: np.dtype[Any]) -> str:
+def _hal_name(dtype: np.dtype[Any], element: ElementType) -> str:
+    if element.bits is not None:
+        return element.name.removeprefix("s")
     return f"ui{dtype.itemsize * 8}" if dtype.kind == "u" else of_dtype(dtype).name
 
 
@@ -134,8 +146,14 @@ def _storage(value: Value) -> Array:
 def _output(results: runtime.VmVariantList, position: int, value: Value) -> Array:
     """The result as an array that outlives the module's buffers, with the dtype that the declaration names."""
     if value.shape is None:
-        return np.asarray(results.get_variant(position)).astype(value.element.dtype)
+        variant = np.asarray(results.get_variant(position))
+        if value.element.family is Family.FLOAT and value.element.dtype.itemsize == 2:
+            return variant.astype(np.uint16).view(value.element.dtype)
+        return variant.astype(value.element.dtype)
     view = results.get_as_object(position, runtime.HalBufferView)
+    if value.element.bits is not None:
+        data = view.map().asarray([math.prod(view.shape) // 2], np.dtype(np.uint8))
+        return np.asarray(unpacked(np.array(data), value.element).reshape(view.shape))
     dtype = runtime.HalElementType.map_to_dtype(view.element_type)
     array = np.array(view.map().asarray(view.shape, dtype))
     # Signless integers come back signed or unsigned, as they were passed: the bits are the same.

@@ -55,8 +55,8 @@ def failure(result: Verification, function: str) -> tuple[FailureKind, str]:
 def test_a_module_is_bit_exact_with_itself_for_every_element_type_and_input_set(by_type: tuple[Path, Path]) -> None:
     result = verify_files(by_type[0], by_type[0], inputs=InputSpec(iterations=2, sets=tuple(InputSet)))
     assert result.passed, result.summary()
-    assert len(result.functions) == 14
-    assert result.summary().startswith("14 outputs bit-exact over 7 iterations")
+    assert len(result.functions) == 15
+    assert result.summary().startswith("15 outputs bit-exact over 7 iterations")
 
 
 def test_a_changed_constant_is_found_for_every_element_type(by_type: tuple[Path, Path]) -> None:
@@ -207,13 +207,38 @@ def test_a_missing_function_and_another_type_are_named(folder: Path, by_type: tu
     assert [check.passed for check in result.functions] == [False, False, True]
 
 
-def test_elements_below_a_byte_are_refused_with_the_reason(folder: Path) -> None:
+def test_integers_of_four_bits_go_in_and_out_packed(folder: Path) -> None:
     module = compiled(folder, "i4", adds("i4", "1", shape="8x", op="arith.addi"))
-    result = verify_files(module, module)
-    assert not result.passed
-    kind, text = failure(result, "main")
+    spec = InputSpec(values=("8xi4=-8 -7 -1 0 1 2 6 7",))
+    result = verify_outputs(("8xi4=-7 -6 0 1 2 3 7 -8",), module, inputs=spec)
+    assert result.passed, result.summary()
+    (folder / "packed.bin").write_bytes(bytes([0x98, 0x0F, 0x21, 0x76]))
+    from_file = InputSpec(values=(f"8xi4=@{folder}/packed.bin",))
+    assert verify_outputs(("8xi4=-7 -6 0 1 2 3 7 -8",), module, inputs=from_file).passed
+    wrong = verify_outputs(("8xi4=-7 -6 0 1 2 3 7 7",), module, inputs=spec)
+    assert wrong.summary() == "output0: 1 of 8 elements differ, max abs error 15 at [7] (must be bit-exact): failed"
+
+
+def test_elements_of_two_bits_are_refused_with_the_reason(folder: Path) -> None:
+    module = compiled(folder, "i2", "func.func @main(%x: tensor<8xi2>) -> tensor<8xi2> { return %x : tensor<8xi2> }")
+    kind, text = failure(verify_files(module, module), "main")
     assert kind is FailureKind.UNSUPPORTED
-    assert text.startswith("@main cannot be called: input0 is tensor<8xi4>: elements of type i4 are packed")
+    assert text.startswith("@main cannot be called: input0 is tensor<8xi2>: elements of type i2 are packed")
+
+
+@pytest.mark.parametrize("element_type", ["f16", "bf16"])
+def test_scalars_of_sixteen_bit_floats_go_in_as_their_bits(folder: Path, element_type: str) -> None:
+    text = f"""
+        func.func @main(%x: {element_type}) -> (tensor<2x{element_type}>, {element_type}) {{
+          %e = tensor.empty() : tensor<2x{element_type}>
+          %0 = linalg.fill ins(%x : {element_type}) outs(%e : tensor<2x{element_type}>) -> tensor<2x{element_type}>
+          return %0, %x : tensor<2x{element_type}>, {element_type}
+        }}"""
+    module = compiled(folder, f"scalar_{element_type}", text)
+    expected = (f"2x{element_type}=-2.5", "-2.5")
+    assert verify_outputs(expected, module, inputs=InputSpec(values=("-2.5",))).passed
+    assert not verify_outputs(expected, module, inputs=InputSpec(values=("2.5",))).passed
+    assert verify_files(module, module, inputs=InputSpec(sets=(InputSet.SEEDED, InputSet.EXTREMES))).passed
 
 
 def test_an_asynchronous_module_is_waited_for(folder: Path, plus_one: Path) -> None:

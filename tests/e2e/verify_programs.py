@@ -14,7 +14,7 @@ FLAGS = (
     "--iree-input-demote-f64-to-f32=false",
 )
 FLOATS = ("f16", "bf16", "f32", "f64")
-INTEGERS = ("i8", "i16", "i32", "i64")
+INTEGERS = ("i4", "i8", "i16", "i32", "i64")
 PASSED_THROUGH = ("f8E4M3FN", "f8E5M2", "ui8", "si16")
 
 

@@ -222,7 +222,7 @@ def test_integers_are_exact_unless_their_output_is_named() -> None:
 
 
 def test_tolerances_are_read_with_and_without_an_output() -> None:
-    tolerance = parse(rtol=("1e-3", "main.output1:0.5"), atol=("main.output1:2",))
+    tolerance = parse({"rtol": ("1e-3", "main.output1:0.5"), "atol": ("main.output1:2",)})
     assert (tolerance.rtol, tolerance.atol) == (1e-3, 0)
     named = tolerance.for_output("main", "output1", exact_type=False)
     assert (named.rtol, named.atol) == (0.5, 2)
@@ -232,7 +232,7 @@ def test_tolerances_are_read_with_and_without_an_output() -> None:
 @pytest.mark.parametrize("text", ["", "x", "output0:", "-1", "nan"])
 def test_a_malformed_tolerance_is_refused(text: str) -> None:
     with pytest.raises(ConstPolicyError, match="rtol"):
-        parse(rtol=(text,))
+        parse({"rtol": (text,)})
 
 
 def test_evaluating_for_this_cpu_has_to_be_bit_exact() -> None:

@@ -175,7 +175,7 @@ def test_the_arrays_of_an_archive_go_to_the_inputs_of_their_names(tmp_path: Path
         ("4xi8=1 2 3 400", "not all values are of type i8"),
         ("4xf64=1", "is tensor<4xf32>, not an array of float64"),
         ("3xf32=1", r"is tensor<4xf32>, not of shape \[3\]"),
-        ("4xi4=1", "packed below a byte"),
+        ("4xi2=1", "packed below a byte"),
         ("@missing.npy", "No such file"),
         ("@missing.bin", "a raw one after its type"),
         ("words and more", "write a number"),

@@ -44,10 +44,10 @@ def test_an_asynchronous_function_is_told_apart() -> None:
 @pytest.mark.parametrize(
     ("argument", "reason"),
     [
-        ("tensor<8xi4>", "input0 is tensor<8xi4>: elements of type i4 are packed below a byte"),
+        ("tensor<8xi2>", "input0 is tensor<8xi2>: elements of type i2 are packed below a byte"),
         ("tensor<8xf4E2M1FN>", "packed below a byte"),
         ("!hal.buffer_view", "input0 is !hal.buffer_view: only tensors"),
-        ("bf16", "only tensors, integers, f32 and f64"),
+        ("complex<f32>", "only tensors, integers and floats"),
         ("tensor<4xi128>", "no arrays of i128"),
     ],
 )
