@@ -64,14 +64,16 @@ class _Attempt:
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
+    tells_steps: bool = False  # somebody listens
     late: tuple[Program, Outcome] | None = None  # what DispatchCreation hoisted, and what was decided
 
-    def run(self, command: CommandLine, output: str, on_phase: Callable[[str], None]) -> _Ended:
+    def run(self, command: CommandLine, output: str, listener: child.Listener | None) -> _Ended:
         if command.input == "-":
             stdin.rewind()
+        self.tells_steps = listener is not None
         known_flags = () if _sets_no_flags(self.chosen) else None  # what is loaded meanwhile, need not be waited for
         work = partial(pipeline.compile_module, command, output, known_flags)
-        return child.run(work, answer=self._answer, on_phase=on_phase, meanwhile=self.loaded)
+        return child.run(work, answer=self._answer, listener=listener, meanwhile=self.loaded)
 
     def loaded(self) -> LoadedPolicy:
         """The policy, loaded when it is first asked for."""
@@ -98,7 +100,7 @@ class _Attempt:
         from constpolicy.policy.decide import decide
 
         policy = self.loaded().policy
-        self.program = program
+        self.program = program = _as_iree_compile_takes_it(program) if self.name == "upstream" else program
         self.outcome = decide(program, policy, strict=self.strict)
         if self.explain_only:
             return None
@@ -111,6 +113,7 @@ class _Attempt:
             survive_const_eval=survive,
             only_evaluate=self.only_evaluate,
             retried=retried,
+            tells_steps=self.tells_steps,
             second_stop=policy.looks_at_dispatch_creation,
             store_once=policy.share.store_once,
             check_output=self.check_output,
@@ -153,7 +156,7 @@ class _Attempt:
 def explain(command: CommandLine, policy: AnyPolicy, *, strict: bool = False) -> Compiled:
     """Finds and decides without finishing the compile; writes no output."""
     attempt = _Attempt(policy, strict, explain_only=True)
-    return _compiled(attempt, attempt.run(command, "-", lambda phase: None))
+    return _compiled(attempt, attempt.run(command, "-", None))
 
 
 def compile_program(
@@ -162,7 +165,7 @@ def compile_program(
     *,
     strict: bool = False,
     fallbacks: Sequence[AnyPolicy] = (),
-    on_phase: Callable[[str], None] = lambda phase: None,
+    listener: child.Listener | None = None,
     warn: Callable[[str], None] = lambda text: None,
     check_output: str | None = None,
 ) -> Compiled:
@@ -179,7 +182,7 @@ def compile_program(
     with child.interruptible():
         try:
             with replacing(command.output) as output:
-                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), on_phase, warn, check_output)
+                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), listener, warn, check_output)
                 compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
                     output.commit()
@@ -197,7 +200,7 @@ class _Ladder:
     command: CommandLine
     output: str
     rungs: Sequence[AnyPolicy]  # below the policy that is asked for
-    on_phase: Callable[[str], None]
+    listener: child.Listener | None
     warn: Callable[[str], None]
     check_output: str | None = None
     steps: list[str] = field(default_factory=list)
@@ -272,11 +275,11 @@ class _Ladder:
 
     def _run(self, attempt: _Attempt) -> _Ended:
         """The attempt's end. A crash on the check module is none on the program, which compiles without it."""
-        ended = attempt.run(self.command, self.output, self.on_phase)
+        ended = attempt.run(self.command, self.output, self.listener)
         if not ended.crash or ended.phase != CHECK_MODULE:
             return ended
         attempt.check_output = None
-        crash, ended = str(ended.crash), attempt.run(self.command, self.output, self.on_phase)
+        crash, ended = str(ended.crash), attempt.run(self.command, self.output, self.listener)
         if ended.result is not None:
             ended.result = replace(ended.result, check=CheckModule(failure=crash))
         return ended
@@ -284,6 +287,16 @@ class _Ladder:
     def _step(self, reason: str) -> None:
         self.steps.append(reason)
         self.warn(reason)
+
+
+def _as_iree_compile_takes_it(program: Program) -> Program:
+    """The program whose candidates may all stay for load time, where iree-compile leaves them, for better or worse."""
+    candidates = []
+    for candidate in program.candidates:
+        refusals = dict(candidate.refusals)
+        refusals.pop(Action.INITIALIZE, None)
+        candidates.append(replace(candidate, refusals=refusals))
+    return replace(program, candidates=tuple(candidates))
 
 
 def _ordered(decision: Decision) -> Action:

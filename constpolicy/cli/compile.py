@@ -17,6 +17,7 @@ from constpolicy.policy.choice import Choice, choose
 from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
+    from constpolicy.compiler.child import Listener
     from constpolicy.compiler.flags import CommandLine
     from constpolicy.report.gate import Gate
     from constpolicy.report.model import Report
@@ -66,7 +67,9 @@ def command(
         raise ConstPolicyError("the standard stream that '-' names is closed")
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
-    compiled = driver.compile_program(line, choice, strict=policy_strict, fallbacks=rungs, warn=_warn)
+    compiled = driver.compile_program(
+        line, choice, strict=policy_strict, fallbacks=rungs, listener=_progress(line), warn=_warn
+    )
     if compiled.exit_code != 0:
         return compiled.exit_code
     verification = _verified(line, compiled) if policy_verify else None
@@ -79,6 +82,15 @@ def command(
     if verification is not None and not verification.passed:
         return NUMBERS_DIFFER
     return GATE_EXCEEDED if exceeded else 0
+
+
+def _progress(line: CommandLine) -> Listener | None:
+    """What shows the progress on a terminal that the compile does not itself write to; elsewhere nothing does."""
+    if not sys.stderr.isatty() or (line.output == "-" and sys.stdout.isatty()):
+        return None
+    from constpolicy.cli.progress import Progress
+
+    return Progress(sys.stderr)
 
 
 def _checked(choice: Choice) -> driver.AnyPolicy:

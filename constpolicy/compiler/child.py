@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import select
 import signal
 import struct
 import sys
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import RawIOBase
 from types import FrameType
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -29,6 +31,7 @@ Result = TypeVar("Result")
 INTERNAL_ERROR = 70  # exit code of the child after an exception, whose traceback is on stderr
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+_TICK_SECONDS = 0.2
 _GRACE_SECONDS = 2.0  # for the child to remove its temporary files
 
 
@@ -40,6 +43,37 @@ class Interrupted(BaseException):
         self.number = number
 
 
+@dataclass(frozen=True)
+class Step:
+    """The work begins with `name`, the `number`-th (from 0) of `total` like it."""
+
+    number: int
+    total: int
+    name: str
+
+
+class Listener:
+    """Is told of the work while it runs. This one does not care.
+
+    Nothing of it may hold a lock or run a thread outside `begin` ... `end`: the process forks there.
+    """
+
+    def begin(self) -> None:
+        """The work has begun, in a process of its own."""
+
+    def phase(self, name: str) -> None:
+        """The phase of this name runs from now on."""
+
+    def step(self, step: Step) -> None:
+        """Within the phase, this step runs from now on."""
+
+    def tick(self) -> None:
+        """Some time has passed."""
+
+    def end(self) -> None:
+        """The work has ended, in whatever way."""
+
+
 class _NobodyAsks(BaseException):
     """The process that started the work is ending, for a reason that it tells itself."""
 
@@ -47,12 +81,16 @@ class _NobodyAsks(BaseException):
 class Link:
     """The work's side of the connection to the process that started it."""
 
-    def __init__(self, requests: BinaryIO, answers: BinaryIO) -> None:
+    def __init__(self, requests: BinaryIO, answers: RawIOBase) -> None:
         self._requests, self._answers = requests, answers
 
     def phase(self, name: str) -> None:
         """Tells what runs from now on."""
         _send(self._requests, ("phase", name))
+
+    def step(self, step: Step) -> None:
+        """Tells which of several steps within the phase runs from now on."""
+        _send(self._requests, ("step", step))
 
     def ask(self, question: object) -> Any:
         """Sends a question and waits for what the caller's `answer` makes of it."""
@@ -92,7 +130,7 @@ def run(
     work: Callable[[Link], Result],
     *,
     answer: Callable[[object], object],
-    on_phase: Callable[[str], None] = lambda phase: None,
+    listener: Listener | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Ended[Result]:
     """Runs the work in a child process, answers its questions and waits for its end.
@@ -113,13 +151,13 @@ def run(
         _end_with(parent)
         os.close(request_reader)
         os.close(answer_writer)
-        _be_child(work, os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb"))
+        _be_child(work, os.fdopen(request_writer, "wb"), os.fdopen(answer_reader, "rb", buffering=0))
     os.close(request_writer)
     os.close(answer_reader)
-    with interruptible(), _ended_on_exception(child), os.fdopen(request_reader, "rb") as requests:
+    with interruptible(), _ended_on_exception(child), os.fdopen(request_reader, "rb", buffering=0) as requests:
         with os.fdopen(answer_writer, "wb", buffering=0) as answers:
             meanwhile()
-            ended: Ended[Result] = _serve(requests, answers, answer, on_phase)
+            ended: Ended[Result] = _listened(requests, answers, answer, listener or Listener())
         _, status = os.waitpid(child, 0)
     ended.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     ended.exit_code = 128 + ended.signal if ended.signal else os.WEXITSTATUS(status)
@@ -134,7 +172,7 @@ def _end_with(parent: int) -> None:
         os._exit(INTERNAL_ERROR)
 
 
-def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: BinaryIO) -> None:
+def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: RawIOBase) -> None:
     code = INTERNAL_ERROR
     try:
         for number in (signal.SIGINT, *_ENDING):
@@ -154,13 +192,27 @@ def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: Binar
         os._exit(code)  # without unwinding the caller's stack or the compiler library
 
 
+def _listened(
+    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener
+) -> Ended[Result]:
+    listener.begin()
+    try:
+        return _serve(requests, answers, answer, listener)
+    finally:
+        listener.end()
+
+
 def _serve(
-    requests: BinaryIO, answers: BinaryIO, answer: Callable[[object], object], on_phase: Callable[[str], None]
+    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener
 ) -> Ended[Result]:
     ended: Ended[Result] = Ended()
     since = time.monotonic()
-    while (message := _receive(requests)) is not None:
+    ticks = type(listener) is not Listener
+    while (message := _receive(requests, listener.tick if ticks else None)) is not None:
         kind, content = message
+        if kind == "step":
+            listener.step(content)
+            continue
         if kind == "ask":
             _send(answers, (answer(content),))
             continue
@@ -171,24 +223,38 @@ def _serve(
             ended.result = content
         else:
             ended.phase = content
-            on_phase(content)
+            listener.phase(content)
     return ended
 
 
-def _send(stream: BinaryIO, message: object) -> None:
+def _send(stream: BinaryIO | RawIOBase, message: object) -> None:
     data = pickle.dumps(message)
     stream.write(struct.pack("<Q", len(data)) + data)
     stream.flush()
 
 
-def _receive(stream: BinaryIO) -> Any:
-    """The next message, or None when the other side is gone, even if in the middle of one."""
-    header = stream.read(8)
-    if len(header) < 8:
+def _receive(stream: RawIOBase, tick: Callable[[], None] | None = None) -> Any:
+    """The next message, or None when the other side is gone, even if in the middle of one.
+
+    While there is none, `tick` is called now and then.
+    """
+    while tick is not None and not select.select([stream], [], [], _TICK_SECONDS)[0]:
+        tick()
+    if (header := _read(stream, 8)) is None:
         return None
     (size,) = struct.unpack("<Q", header)
-    data = stream.read(size)
-    return pickle.loads(data) if len(data) == size else None
+    data = _read(stream, size)
+    return None if data is None else pickle.loads(data)
+
+
+def _read(stream: RawIOBase, size: int) -> bytes | None:
+    """So many bytes, or None if the other side is gone before."""
+    data = bytearray()
+    while len(data) < size:
+        if not (part := stream.read(size - len(data))):
+            return None
+        data += part
+    return bytes(data)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from constpolicy.compiler import library, tool  # before the bindings: it decides what they load
+from constpolicy.compiler.child import Step
 from constpolicy.compiler.held_stderr import HeldStderr
 from constpolicy.compiler.library import api, ir
 
@@ -32,6 +33,7 @@ class Session:
         self._on_phase = on_phase
         self._open: list[api.Invocation] = []
         self.dump_phases_to: str | None = None
+        self.on_step: Callable[[Step], None] | None = None  # is told what const-eval evaluates, one after the other
         self.context: ir.Context = self._session.context
 
     def flags(self) -> dict[str, str]:

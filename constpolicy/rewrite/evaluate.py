@@ -9,14 +9,17 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from iree.compiler import ir
 
+from constpolicy.compiler.child import Step
+from constpolicy.compiler.const_eval_watch import watched
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING
 from constpolicy.compiler.session import CompileFailed, Session
 from constpolicy.halving import culprits
-from constpolicy.rewrite.globals import INITIALIZER, accessed, body, loads_in, stored_by, symbol, top_level
+from constpolicy.rewrite.globals import INITIALIZER, STORE, accessed, body, loads_in, stored_by, symbol, top_level
 from constpolicy.rewrite.inline import replace_loads
 
 _AFFINITIES = ("stream.affinity", "stream.affinity.default")  # name devices, which the second module has none of
@@ -120,7 +123,11 @@ def _values(
     second = _second_module(module, chosen)
     known = {symbol(op) for op in top_level(second) if "initial_value" in op.attributes}
     try:
-        with session.override({"iree-opt-const-eval": "true"}), session.diagnostics_held_back(quiet) as held:
+        with (
+            session.override({"iree-opt-const-eval": "true"}),
+            session.diagnostics_held_back(quiet) as held,
+            _told(session, chosen) if quiet else nullcontext(),
+        ):
             session.run(second, start=BEFORE_HOISTING, end=HOISTING, name="const-eval")
     except CompileFailed:
         return None
@@ -132,6 +139,26 @@ def _values(
         for op in top_level(second)
         if op.name == "util.global" and "initial_value" in op.attributes and symbol(op) not in known | left
     }
+
+
+def _told(session: Session, chosen: Sequence[ir.Operation]) -> AbstractContextManager[None]:
+    """Inside the `with`, the session tells what const-eval evaluates, by the names of the globals."""
+    tell = session.on_step
+    if tell is None:
+        return nullcontext()
+    left = [(f"@{stored_by(op)[0]}", _stored_types(op)) for op in chosen]
+
+    def begins(number: int, types: tuple[str, ...]) -> None:
+        # In order, but without those that it rejects: the next with such results is it.
+        while left and left[0][1] != types:
+            left.pop(0)
+        tell(Step(number, len(chosen), left.pop(0)[0] if left else "an expression"))
+
+    return watched(begins)
+
+
+def _stored_types(initializer: ir.Operation) -> tuple[str, ...]:
+    return tuple(str(op.operands[0].type) for op in body(initializer) if op.name == STORE)
 
 
 def _stored_anywhere(initializer: ir.Operation) -> list[str]:

@@ -33,6 +33,30 @@ def test_c_source_is_written_alike_but_for_the_registers_which_differ_from_run_t
     assert len(ours) > 1000
 
 
+SCALARS = """
+func.func @main(%x: tensor<4x{type}>) -> tensor<4x{type}> {{
+  %source = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4x{type}>
+  %zero = arith.constant 0.0 : {type}
+  %init = tensor.empty() : tensor<{type}>
+  %fill = linalg.fill ins(%zero : {type}) outs(%init : tensor<{type}>) -> tensor<{type}>
+  %sum = linalg.reduce {{ arith.addf }} ins(%source : tensor<4x{type}>) outs(%fill : tensor<{type}>) dimensions = [0]
+  %norm = tensor.extract %sum[] : tensor<{type}>
+  %root = math.sqrt %norm : {type}
+  %splat = tensor.splat %root : tensor<4x{type}>
+  %y = arith.divf %x, %splat : tensor<4x{type}>
+  return %y : tensor<4x{type}>
+}}
+"""
+
+
+@pytest.mark.parametrize("flag", ["--iree-opt-const-eval=true", "--iree-opt-const-eval=false"])
+@pytest.mark.parametrize("type_", ["f32", "f16", "f64"])
+def test_a_scalar_stays_where_iree_compile_leaves_it(tmp_path: Path, type_: str, flag: str) -> None:
+    source = tmp_path / "scalar.mlir"
+    source.write_text(SCALARS.format(type=type_))
+    assert_alike(str(source), "-o", "out", flag, *TARGET)
+
+
 @pytest.mark.parametrize("phase", PHASES)
 def test_compile_to_shows_the_same_text_in_every_phase(phase: str) -> None:
     assert assert_alike(TABLE, f"--compile-to={phase}", *TARGET).exit_code == (phase == "start")

@@ -34,6 +34,47 @@ def test_large_results_come_back_whole() -> None:
     assert ended.result == b"x" * 5_000_000
 
 
+class _Told(child.Listener):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.ticks = 0
+
+    def begin(self) -> None:
+        self.told.append("begin")
+
+    def phase(self, name: str) -> None:
+        self.told.append(name)
+
+    def step(self, step: child.Step) -> None:
+        self.told.append(f"{step.number} of {step.total}: {step.name}")
+
+    def tick(self) -> None:
+        self.ticks += 1
+
+    def end(self) -> None:
+        self.told.append("end")
+
+
+def test_a_listener_hears_of_steps_and_of_the_time_between_them() -> None:
+    def work(link: Link) -> int:
+        link.step(child.Step(0, 2, "one"))
+        time.sleep(0.7)
+        link.step(child.Step(1, 2, "two"))
+        return int(link.ask("answer"))
+
+    listener = _Told()
+    ended = child.run(work, answer=lambda question: 42, listener=listener)
+    assert listener.told == ["begin", "0 of 2: one", "1 of 2: two", "end"]
+    assert listener.ticks > 0
+    assert ended.result == 42
+
+
+def test_a_listener_hears_of_the_end_even_if_that_is_a_crash() -> None:
+    listener = _Told()
+    child.run(lambda link: os.kill(os.getpid(), signal.SIGKILL), answer=_no_answer, listener=listener)
+    assert listener.told == ["begin", "end"]
+
+
 def test_phases_are_told_in_order_and_timed() -> None:
     def work(link: Link) -> bool:
         for phase in ("first", "second"):
@@ -41,9 +82,9 @@ def test_phases_are_told_in_order_and_timed() -> None:
             time.sleep(0.05)
         return True
 
-    told: list[str] = []
-    ended = child.run(work, answer=_no_answer, on_phase=told.append)
-    assert told == ["first", "second"]
+    listener = _Told()
+    ended = child.run(work, answer=_no_answer, listener=listener)
+    assert listener.told == ["begin", "first", "second", "end"]
     assert list(ended.seconds) == ["start", "first", "second"]
     assert all(seconds > 0 for seconds in ended.seconds.values())
 
