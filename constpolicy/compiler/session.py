@@ -15,6 +15,32 @@ class CompileFailed(Exception):
     """The compiler rejected the program and has said why on stderr."""
 
 
+class _Repetitions:
+    """Drops the errors that come from running leg by leg.
+
+    IREE assigns devices at the start of every leg, and goes on after some errors there: what an earlier leg has shown
+    is dropped once in each later one.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[str, str]] = set()
+        self._repeated: set[tuple[str, str]] = set()
+
+    def next_leg(self) -> None:
+        self._repeated = set(self._seen)
+
+    def __call__(self, diagnostic: ir.Diagnostic) -> bool:
+        """Whether the diagnostic is dealt with: MLIR shows those that are not."""
+        if diagnostic.severity is not ir.DiagnosticSeverity.ERROR:
+            return False
+        error = (str(diagnostic.location), diagnostic.message)
+        if error in self._repeated:
+            self._repeated.remove(error)
+            return True
+        self._seen.add(error)
+        return False
+
+
 class Session:
     """An IREE compiler session with its module, which every leg changes in place.
 
@@ -31,6 +57,7 @@ class Session:
         self._session = api.Session()
         self._verify_ir = verify_ir
         self._on_phase = on_phase
+        self._repetitions = _Repetitions()
         self._open: list[api.Invocation] = []
         self.dump_phases_to: str | None = None
         self.on_step: Callable[[Step], None] | None = None  # is told what const-eval evaluates, one after the other
@@ -69,6 +96,7 @@ class Session:
         invocation.enable_console_diagnostics()
         if not invocation.parse_source(source):
             raise CompileFailed(path)
+        self.context.attach_diagnostic_handler(self._repetitions)  # comes before the console's, which parsing attaches
         self._pipeline(invocation, start, end)
         return invocation.export_module()
 
@@ -132,6 +160,7 @@ class Session:
         if start == end:
             return
         self._on_phase(name or end)
+        self._repetitions.next_leg()
         library.set_phases(invocation, start, end)
         if self.dump_phases_to is not None:
             library.dump_phases_to(invocation, self.dump_phases_to)

@@ -102,3 +102,21 @@ def test_a_full_disk_leaves_nothing_behind(full_disk: Path) -> None:
     assert "No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert os.listdir(full_disk) == []
+
+
+@pytest.mark.parametrize("reads", ["%e", "%x"], ids=["candidates", "none"])
+def test_an_error_that_iree_goes_on_after_is_shown_as_often_as_by_iree_compile(tmp_path: Path, reads: str) -> None:
+    source = tmp_path / "promised.mlir"
+    source.write_text(f"""
+        func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>
+            attributes {{stream.affinity = #hal.device.promise<@nope>}} {{
+          %c = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+          %e = math.exp %c : tensor<4xf32>
+          %y = arith.addf %x, {reads} : tensor<4xf32>
+          return %y : tensor<4xf32>
+        }}
+        func.func @scalar(%i: i32) -> i32 attributes {{stream.affinity = #hal.device.promise<@nope>}} {{
+          return %i : i32
+        }}""")
+    observed = assert_alike(str(source), "-o", "out", *TARGET)
+    assert "promised device that was not declared" in observed.stderr
