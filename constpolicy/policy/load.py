@@ -14,14 +14,21 @@ from pydantic import BaseModel, ValidationError
 
 from constpolicy.policy.choice import Choice, builtins, choose
 from constpolicy.policy.document import Document, PolicyError, parse, read
-from constpolicy.policy.schema import Budgets, Limits, Policy, Rule, Verify, When
+from constpolicy.policy.schema import Budgets, Limits, Policy, Rule, Verify, VerifyBounds, VerifyInputs, When
 from constpolicy.policy.trust import refuse_untrusted
 from constpolicy.records import Action, Kind, Phase
 
 _MOST_EXTENDED = 16
 _MERGED = ("allow", "limits", "budgets", "share", "verify")
 _OVERRIDDEN = ("schema", "name", "description", "default", "otherwise")
-_SECTIONS: dict[str, type[BaseModel]] = {"limits": Limits, "budgets": Budgets, "verify": Verify, "when": When}
+_SECTIONS: dict[str, type[BaseModel]] = {
+    "limits": Limits,
+    "budgets": Budgets,
+    "verify": Verify,
+    "outputs": VerifyBounds,
+    "inputs": VerifyInputs,
+    "when": When,
+}
 _WORDS = {"action": Action, "default": Action, "otherwise": Action, "kind": Kind, "contains": Kind, "allow": Kind}
 
 

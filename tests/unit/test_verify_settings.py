@@ -45,6 +45,8 @@ def test_the_section_is_merged_key_by_key_over_what_the_policy_extends(tmp_path:
     [
         ("{statistic: average}", "statistic: Input should be 'elementwise', 'max'"),
         ("{cosin: 0.9}", "unknown key 'cosin', did you mean 'cosine'"),
+        ("{inputs: {sed: 1}}", "unknown key 'sed', did you mean 'seed'.; expected one of seed, iterations"),
+        ("{outputs: {y: {cosin: 1}}}", "expected one of rtol, atol, statistic, quantile, ulp, top_k, cosine$"),
         ("{inputs: {sets: [seeds]}}", "sets: Input should be 'seeded'"),
         ("{inputs: {ranges: {x: [1]}}}", "x: List should have at least 2 items"),
         ("{rtol: -1}", "rtol: Input should be greater than or equal to 0"),
