@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,12 +70,20 @@ def command(
         raise ConstPolicyError("the standard stream that '-' names is closed")
     if line.writes_binary and line.output == "-" and sys.stdout.isatty():
         raise ConstPolicyError("the output is binary and stdout is a terminal; name a file with -o, or pipe it on")
-    compiled = driver.compile_program(
-        line, choice, strict=policy_strict, fallbacks=rungs, listener=_progress(line), warn=_warn
-    )
-    if compiled.exit_code != 0:
-        return compiled.exit_code
-    verification = _verified(line, compiled) if policy_verify else None
+    with _temporary(policy_verify) as folder:
+        check = folder / "check.vmfb" if folder else None
+        compiled = driver.compile_program(
+            line,
+            choice,
+            strict=policy_strict,
+            fallbacks=rungs,
+            listener=_progress(line),
+            warn=_warn,
+            check_output=str(check) if check else None,
+        )
+        if compiled.exit_code != 0:
+            return compiled.exit_code
+        verification = _verified(line, compiled, check) if check else None
     exceeded = []
     if policy_report or policy_summary or gates:
         report = _report(line, compiled, verification, policy_report, policy_summary)
@@ -111,14 +122,27 @@ def _gates(texts: tuple[str, ...]) -> list[Gate]:
     return [Gate.parse(text) for text in texts]
 
 
-def _verified(line: CommandLine, compiled: driver.Compiled) -> Verification:
+@contextmanager
+def _temporary(wanted: bool) -> Iterator[Path | None]:
+    """A folder that is removed at the end, or none."""
+    if not wanted:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
+        yield Path(folder)
+
+
+def _verified(line: CommandLine, compiled: driver.Compiled, check: Path) -> Verification:
     from constpolicy.verify import InputSpec, Limits
     from constpolicy.verify.model import Settings, verify_compiled
 
     if not line.writes_binary or line.output == "-":
         raise ConstPolicyError("--policy-verify runs the .vmfb that is written: name it with -o")
-    verification = verify_compiled(line, compiled, Path(line.output), Settings(InputSpec(), Limits()))
+    settings = Settings(InputSpec(), Limits(), tensors=True)
+    verification = verify_compiled(line, compiled, Path(line.output), settings, check=check)
     click.echo(f"constpolicy: {verification.summary()} ({verification.reason})", err=True)
+    for text in verification.tensors.lines() if verification.tensors else ():
+        click.echo(f"constpolicy: {text}", err=True)
     return verification
 
 

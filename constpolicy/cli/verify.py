@@ -48,6 +48,7 @@ _BOUNDS = ("rtol", "atol", "statistic", "quantile", "ulp", "top_k", "cosine")
 @click.option("--cosine", multiple=True, metavar="[OUTPUT:]NUMBER", help="Least cosine similarity along the last axis.")
 @click.option("--timeout", type=float, metavar="SECONDS", help="For loading and for each call. [default: 600]")
 @click.option("--memory-limit", metavar="SIZE", help="What a module may allocate, as in 2GiB. [default: no limit]")
+@click.option("--tensors", is_flag=True, help="Check every evaluated result by itself, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON: an object, or a list if several.")
 @click.pass_context
 def command(ctx: click.Context, /, policy: str | None, as_json: bool, **options: Any) -> int:
@@ -98,6 +99,7 @@ def _settings(options: dict[str, Any], line: CommandLine) -> Settings:
         expected=options["expected"],
         onnx=Path(model) if model else None,
         parameters=tuple(ParameterArchive.parse(text) for text in options["parameters"]),
+        tensors=options["tensors"],
     )
     return replace(settings, against=tuple(dict.fromkeys(against))) if against else settings
 

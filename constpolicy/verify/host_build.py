@@ -38,16 +38,18 @@ class Built:
     record: HostBuild
 
 
-def build_for_host(command: CommandLine, compiled: driver.Compiled, output: Path, why: str) -> Built:
+def build_for_host(
+    command: CommandLine, compiled: driver.Compiled, output: Path, why: str, *, check_output: Path | None = None
+) -> Built:
     """Compiles the program again, for this CPU, with the decisions of `compiled`, into `output`.
 
-    Raises ConstPolicyError if that is not possible.
+    `check_output` is where to write the check module, if one is wanted. Raises ConstPolicyError if it is not possible.
     """
     if compiled.policy is None or compiled.outcome is None:
         raise ConstPolicyError(f"{why}, and there are no decisions to apply to a build for this CPU")
     here = host_command(command, output)
     policy = pinned(compiled.policy, compiled.outcome.decisions)
-    built = driver.compile_program(here, policy)
+    built = driver.compile_program(here, policy, check_output=None if check_output is None else str(check_output))
     if built.exit_code != 0 or built.outcome is None:
         raise ConstPolicyError(f"{why}, and the program does not compile for this CPU")
     return Built(here, built, _record(compiled, built, why))

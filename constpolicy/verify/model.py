@@ -14,7 +14,7 @@ from constpolicy.compiler import tool
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.target import is_host
 from constpolicy.policy.schema import Verify
-from constpolicy.records import ConstPolicyError
+from constpolicy.records import Action, ConstPolicyError
 from constpolicy.verify.files import verify_against, verify_files, verify_outputs
 from constpolicy.verify.host_build import build_for_host
 from constpolicy.verify.onnx import OnnxRuntime
@@ -22,6 +22,8 @@ from constpolicy.verify.record import HostBuild, Verification
 from constpolicy.verify.runnable import is_this_cpu, obstacle
 from constpolicy.verify.settings import Against, Settings, merged_inputs, policy_tolerance
 from constpolicy.verify.standard import Standard, expected_standard, standard_for_onnx, standard_for_outputs
+from constpolicy.verify.tensor_record import TensorVerification
+from constpolicy.verify.tensors import attributed, verify_tensors
 from constpolicy.verify.tolerance import EXACT, Tolerance
 
 __all__ = ["Settings", "compile_reference", "verify_compiled", "verify_each", "verify_model"]
@@ -37,35 +39,39 @@ def verify_model(
     There are no verifications if the compile failed; its exit code says so.
     """
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
-        candidate = Path(folder) / "policy.vmfb"
-        compiled = driver.compile_program(replace(command, output=str(candidate)), policy)
+        candidate, check = Path(folder) / "policy.vmfb", Path(folder) / "check.vmfb"
+        line = replace(command, output=str(candidate))
+        compiled = driver.compile_program(line, policy, check_output=str(check) if settings.tensors else None)
         if compiled.exit_code != 0:
             return compiled, ()
-        return compiled, verify_each(command, compiled, candidate, settings)
+        return compiled, verify_each(command, compiled, candidate, settings, check=check)
 
 
 def verify_compiled(
-    command: CommandLine, compiled: driver.Compiled, candidate: Path, settings: Settings
+    command: CommandLine, compiled: driver.Compiled, candidate: Path, settings: Settings, *, check: Path | None = None
 ) -> Verification:
     """Verifies the file that a compile has written against the first that the settings ask for."""
-    return verify_each(command, compiled, candidate, replace(settings, against=settings.against[:1]))[0]
+    return verify_each(command, compiled, candidate, replace(settings, against=settings.against[:1]), check=check)[0]
 
 
 def verify_each(
-    command: CommandLine, compiled: driver.Compiled, candidate: Path, settings: Settings
+    command: CommandLine, compiled: driver.Compiled, candidate: Path, settings: Settings, *, check: Path | None = None
 ) -> tuple[Verification, ...]:
     """Verifies the file that a compile has written against each that the settings ask for.
 
-    If it cannot run here, a build for this CPU with the same decisions takes its place. Raises ConstPolicyError if
-    there is nothing to compare with.
+    With Settings.tensors, `check` is the check module that the compile was asked for; what comes out is in the first
+    verification. If the file cannot run here, a build for this CPU with the same decisions takes its place. Raises
+    ConstPolicyError if there is nothing to compare with.
     """
     if command.input == "-":
         raise ConstPolicyError("a program from stdin cannot be verified, since it is compiled twice: give a file")
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
-        build = _Build(command, compiled, candidate)
+        build = _Build(command, compiled, candidate, check if settings.tensors else None)
         if (why := obstacle(compiled.facts.targets)) is not None:
             build = _for_host(build, Path(folder) / "host.vmfb", why)
-        return tuple(_Check(build, settings, Path(folder)).against(what) for what in settings.against)
+        first, *others = (_Check(build, settings, Path(folder)).against(what) for what in settings.against)
+        tensors = _tensors(build, settings, Path(folder))
+        return first.model_copy(update={"tensors": tensors}), *others
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class _Build:
     command: CommandLine
     compiled: driver.Compiled
     file: Path
+    check: Path | None = None  # the check module, if the results are to be checked one by one
     instead: HostBuild | None = None  # set if it stands in for one that does not run here
 
     @property
@@ -92,10 +99,29 @@ class _Build:
 
 
 def _for_host(build: _Build, output: Path, why: str) -> _Build:
-    built = build_for_host(build.command, build.compiled, output, why)
+    check = None if build.check is None else output.with_suffix(".check.vmfb")
+    built = build_for_host(build.command, build.compiled, output, why, check_output=check)
     if (still := obstacle(built.compiled.facts.targets)) is not None:
         raise ConstPolicyError(f"it cannot be verified here: {still}, which the program itself asks for")
-    return _Build(built.command, built.compiled, output, built.record)
+    return _Build(built.command, built.compiled, output, check, built.record)
+
+
+def _tensors(build: _Build, settings: Settings, folder: Path) -> TensorVerification | None:
+    """The check of single results, if it is asked for; a build for this CPU shows whether that is the cause."""
+    if build.check is None:
+        return None
+    result = _tensors_of(build, build.check, settings)
+    if build.is_for_host or not any(tensor.cause is not None for tensor in result.tensors):
+        return result
+    here = _for_host(build, folder / "tensors.vmfb", "asking for the cause")
+    return result if here.check is None else attributed(result, _tensors_of(here, here.check, settings))
+
+
+def _tensors_of(build: _Build, check: Path, settings: Settings) -> TensorVerification:
+    asked, tolerance = settings.tolerance, policy_tolerance(build.verify)
+    follows = expected_standard([Action.EVALUATE], target_is_host=build.is_for_host, tolerance=tolerance)
+    standard = follows if asked is None else Standard(asked, "as asked")
+    return verify_tensors(build.compiled, check, is_host=build.is_for_host, standard=standard, limits=settings.limits)
 
 
 @dataclass(frozen=True)

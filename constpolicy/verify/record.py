@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, computed_field
 
 from constpolicy.verify.errors import ErrorStatistics
 from constpolicy.verify.input_spec import InputSpec
+from constpolicy.verify.tensor_record import TensorVerification
 from constpolicy.verify.tolerance import Tolerance
 
 
@@ -103,10 +104,13 @@ class Verification(_Record):
     cause: str | None = None
     functions: tuple[FunctionCheck, ...] = ()
     failure: Failure | None = None  # of a module as a whole
+    tensors: TensorVerification | None = None  # the evaluated results, one by one, if that was asked for
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def passed(self) -> bool:
+        if self.tensors is not None and not self.tensors.passed:
+            return False
         return self.failure is None and bool(self.functions) and all(check.passed for check in self.functions)
 
     @property

@@ -44,6 +44,7 @@ class Settings:
     expected: tuple[str, ...] = ()
     onnx: Path | None = None
     parameters: tuple[ParameterArchive, ...] = ()
+    tensors: bool = False  # check every evaluated result, too
 
 
 def policy_tolerance(verify: Verify) -> Tolerance:

@@ -7,7 +7,6 @@ own. Results are asked for one at a time, so that no more than one pair is in me
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import ml_dtypes
@@ -21,7 +20,7 @@ from constpolicy.verify.errors import Errors, statistics
 from constpolicy.verify.input_values import Array
 from constpolicy.verify.record import FailureKind
 from constpolicy.verify.run import Limits, ModuleProcess, RunError
-from constpolicy.verify.standard import expected_standard
+from constpolicy.verify.standard import Standard
 from constpolicy.verify.tensor_record import Cause, TensorCheck, TensorVerification
 from constpolicy.verify.tolerance import Bounds, Tolerance
 
@@ -38,39 +37,32 @@ _WORST = 5  # elements that are kept
 _NO_LIMITS = Limits()
 
 
-@dataclass(frozen=True)
-class Target:
-    """What the program is compiled for: whether the very CPU that evaluates, or why it does not run here."""
-
-    is_host: bool
-    obstacle: str | None = None
-
-
 def verify_tensors(
-    compiled: Compiled, module: Path, *, target: Target, tolerance: Tolerance, limits: Limits = _NO_LIMITS
+    compiled: Compiled, module: Path, *, is_host: bool, standard: Standard, limits: Limits = _NO_LIMITS
 ) -> TensorVerification:
     """Runs the check module of a compile and compares each pair, bits first.
 
     Args:
       compiled: The compile, which was asked for a check module.
       module: The file that was named for it.
-      target: What it was compiled for.
-      tolerance: The policy's, which holds where the target is not this CPU and the expression rounds.
+      is_host: Whether it was compiled for the very CPU that evaluates.
+      standard: How far results may be apart. Those that hold no floats or are only moved must be bit-exact anyway.
       limits: For the process in which the module runs.
     Returns:
       A check for each result, in the program's order. Candidates that should have been evaluated and were not, are
       among them, as not checked. Causes are by size alone (see `attributed`).
     """
-    standard = expected_standard([Action.EVALUATE], target_is_host=target.is_host, tolerance=_for_tensors(tolerance))
+    tolerance = _for_tensors(standard.tolerance)
     candidates = {c.id: c for c in compiled.program.candidates} if compiled.program else {}
     found = {result.symbol: result for result in compiled.check.results} if compiled.check else {}
-    obstacle = target.obstacle or _no_module(compiled)
+    obstacle = _no_module(compiled)
     if obstacle is not None or not any(result.obstacle is None for result in found.values()):
         checks: Iterable[TensorCheck] = (_not_checked(r, candidates.get(r.owner), obstacle) for r in found.values())
     else:
-        checks = _run(module, tuple(found.values()), candidates, standard.tolerance, target.is_host, limits)
+        checks = _run(module, tuple(found.values()), candidates, tolerance, is_host, limits)
     left = _not_evaluated(compiled, obstacle)
-    return TensorVerification(tolerance=standard.tolerance, reason=standard.reason, tensors=(*checks, *left))
+    reason = standard.reason if tolerance.exact else f"{standard.reason} (bit-exact where nothing is rounded)"
+    return TensorVerification(tolerance=tolerance, reason=reason, tensors=(*checks, *left))
 
 
 def attributed(result: TensorVerification, on_host: TensorVerification) -> TensorVerification:
@@ -236,9 +228,9 @@ def _is_evaluation(*actions: Action | None) -> bool:
 
 def _why_not_evaluated(compiled: Compiled, candidate: Candidate) -> str | None:
     if candidate.id in compiled.evaluation.failed:
-        return "it is not evaluated: const-eval failed on it"
+        return "const-eval failed on it, and it is left for load time"
     if (reason := candidate.refusals.get(Action.EVALUATE)) is not None:
-        return f"it is not evaluated: {reason}"
+        return reason
     if candidate.id in compiled.evaluation.evaluated:
         return None
-    return "it is not evaluated: const-eval left it for load time"
+    return "const-eval left it for load time"

@@ -27,6 +27,8 @@ def lines(verification: Verification) -> Iterator[str]:
                 name = f"@{check.function} {output.name}" if several else output.name
                 yield ""
                 yield from _output(name, output, output.statistics)
+    if verification.tensors is not None:
+        yield from verification.tensors.lines()
 
 
 def _output(name: str, output: OutputCheck, found: ErrorStatistics) -> Iterator[str]:
