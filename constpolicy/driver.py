@@ -58,6 +58,7 @@ class _Attempt:
     chosen: AnyPolicy
     strict: bool
     explain_only: bool = False
+    second_stop: bool = False  # whether the policy has rules about it or not
     only_evaluate: bool = False
     left_out: frozenset[str] = frozenset()  # ids of candidates that are not to be evaluated, whatever was decided
     check_output: str | None = None
@@ -102,7 +103,8 @@ class _Attempt:
         policy = self.loaded().policy
         self.program = program = _as_iree_compile_takes_it(program) if self.name == "upstream" else program
         self.outcome = decide(program, policy, strict=self.strict)
-        if self.explain_only:
+        second_stop = self.second_stop or policy.looks_at_dispatch_creation
+        if self.explain_only and not second_stop:
             return None
         actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
@@ -114,7 +116,8 @@ class _Attempt:
             only_evaluate=self.only_evaluate,
             retried=retried,
             tells_steps=self.tells_steps,
-            second_stop=policy.looks_at_dispatch_creation,
+            second_stop=second_stop,
+            only_decide=self.explain_only,
             store_once=policy.share.store_once,
             check_output=self.check_output,
         )
@@ -153,9 +156,13 @@ class _Attempt:
         return tuple(d.candidate_id for d in decisions if d.action in (Action.EVALUATE, Action.SHARE))
 
 
-def explain(command: CommandLine, policy: AnyPolicy, *, strict: bool = False) -> Compiled:
-    """Finds and decides without finishing the compile; writes no output."""
-    attempt = _Attempt(policy, strict, explain_only=True)
+def explain(command: CommandLine, policy: AnyPolicy, *, strict: bool = False, second_stop: bool = False) -> Compiled:
+    """Finds and decides without finishing the compile; writes no output.
+
+    What DispatchCreation hoists is found only with `second_stop`, or if the policy has rules about it: const-eval
+    has to be done for that.
+    """
+    attempt = _Attempt(policy, strict, explain_only=True, second_stop=second_stop)
     return _compiled(attempt, attempt.run(command, "-", None))
 
 

@@ -57,6 +57,7 @@ class Orders:
     survive_const_eval: bool
     only_evaluate: bool = False  # end after const-eval, without an output
     second_stop: bool = False  # ask about what DispatchCreation hoists, too
+    only_decide: bool = False  # end when everything is decided, without an output
     store_once: bool = False  # constants of equal content under several types
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
     tells_steps: bool = False  # tell which candidate const-eval is at
@@ -107,7 +108,9 @@ def _steps(session: Session, command: CommandLine, output: str, link: Link, held
     prepared = prepare(session, command)
     orders: Orders | None = link.ask(WantsDecisions(prepared.program))
     if orders is None:
-        return Finished(0, declarations=prepared.declarations, expressions=prepared.expressions(), facts=prepared.facts)
+        return Finished(
+            0, declarations=prepared.declarations, expressions=_texts(prepared.found.initializers), facts=prepared.facts
+        )
     if orders.retried:
         held.begin()
     finished = carry_out(session, command, prepared, orders, output, link)
@@ -127,12 +130,6 @@ class Prepared:
     const_eval: bool
     dump: DelayedDump
     facts: ProgramFacts = field(default_factory=ProgramFacts)
-
-    def expressions(self) -> dict[str, str]:
-        """The IR of each candidate by id, with large constants elided."""
-        from constpolicy.compiler.text import short_text
-
-        return {id: short_text(op) for id, op in self.found.initializers.items()}
 
 
 def prepare(session: Session, command: CommandLine) -> Prepared:
@@ -188,6 +185,7 @@ def carry_out(
     from constpolicy.rewrite.share.duplicates import store_once
 
     module, initializers, flags = prepared.module, prepared.found.initializers, session.flags()
+    expressions = _texts(initializers) if orders.only_decide else {}
     with ir.Location.unknown():
         apply.put_back(module, initializers, orders.actions)
         settled = settle(module, prepared.sharing, initializers, orders.actions, prepared.existing)
@@ -212,7 +210,13 @@ def carry_out(
         prepared.dump.write(module)
         reached = HOISTING
         if orders.second_stop and before(LATE_HOISTING, command.compile_to):
-            _second_stop(session, module, link)
+            late = _hoisted_late(session, module)
+            actions: Mapping[str, Action] = link.ask(WantsLateDecisions(late.program))
+            if orders.only_decide:
+                return Finished(0, evaluation, prepared.declarations, expressions | _texts(late.initializers))
+            # Nothing hoists after this phase, so what is put back stays, without any barrier.
+            inlined = {id: Action.FUSE for id, action in actions.items() if action is Action.INLINE}
+            apply.put_back(module, late.initializers, inlined)
             reached = LATE_HOISTING
         if orders.store_once and before(OUTLINED, command.compile_to):
             session.run(module, start=reached, end=OUTLINED)
@@ -227,17 +231,19 @@ def _telling(link: Link, program: Program) -> Callable[[Step], None]:
     return lambda step: link.step(replace(step, name=names.get(step.name, step.name)))
 
 
-def _second_stop(session: Session, module: ir.Operation, link: Link) -> None:
-    """Runs on to where DispatchCreation has hoisted, and puts back what is to be computed where it is read.
-
-    Nothing hoists after this phase, so what is put back stays, without any barrier.
-    """
+def _hoisted_late(session: Session, module: ir.Operation) -> Found:
+    """Runs on to where DispatchCreation has hoisted; finds what it has."""
     from constpolicy.candidates.find import find, global_names
-    from constpolicy.rewrite import apply, legality
+    from constpolicy.rewrite import legality
 
     existing = global_names(module)
     session.run(module, start=HOISTING, end=LATE_HOISTING)
     late = find(module, existing, Phase.DISPATCH_CREATION)
-    actions: Mapping[str, Action] = link.ask(WantsLateDecisions(legality.with_late_refusals(late.program)))
-    inlined = {id: Action.FUSE for id, action in actions.items() if action is Action.INLINE}
-    apply.put_back(module, late.initializers, inlined)
+    return replace(late, program=legality.with_late_refusals(late.program))
+
+
+def _texts(initializers: Mapping[str, ir.Operation]) -> dict[str, str]:
+    """The IR of each candidate by id, with large constants elided."""
+    from constpolicy.compiler.text import short_text
+
+    return {id: short_text(op) for id, op in initializers.items()}

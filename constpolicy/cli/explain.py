@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from constpolicy.report.model import Report
     from constpolicy.report.text import Order
 
+_LATE_HELP = "Also what DispatchCreation hoists, which takes const-eval's time; implied by rules about that phase."
+
 
 @click.command("explain", cls=DropInCommand, context_settings={"help_option_names": ["--help"]})
 @click.option("--policy", metavar="NAME|FILE", help="The policy to explain; without it, as for `compile`.")
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only candidates that contain this kind of op.")
 @click.option("--sort", type=click.Choice(["size", "growth", "work", "program"]), default="size", help="Order of rows.")
 @click.option("--all", "all_candidates", is_flag=True, help="Show every candidate.")
+@click.option("--dispatch-creation", is_flag=True, help=_LATE_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
 def command(
@@ -30,6 +33,7 @@ def command(
     kinds: tuple[str, ...],
     sort: Order,
     all_candidates: bool,
+    dispatch_creation: bool,
     as_json: bool,
 ) -> int:
     """Show which constant expressions of MODEL are hoisted and what a policy decides about them, and why.
@@ -43,7 +47,7 @@ def command(
     line = command_line(ctx)
     if line.hand_over is not None:
         raise ConstPolicyError(f"there is nothing to explain: {line.hand_over}")
-    compiled = driver.explain(line, policy_choice(ctx, policy))
+    compiled = driver.explain(line, policy_choice(ctx, policy), second_stop=dispatch_creation)
     if compiled.exit_code != 0:
         return compiled.exit_code
     report = build(line, compiled, finished=False)

@@ -65,12 +65,24 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
 
 
 def decide_late(program: Program, policy: Policy, *, strict: bool = False) -> Outcome:
-    """Decides about what DispatchCreation hoisted. Budgets were spent before; rules that match nothing were told."""
-    outcome = decide(program, policy.model_copy(update={"budgets": Budgets()}), strict=False)
+    """Decides about what DispatchCreation hoisted. Budgets were spent before; rules that match nothing were told.
+
+    What a policy evaluates by default is left for load time here, where IREE evaluates nothing.
+    """
+    default = Action.INITIALIZE if policy.default in STORED else policy.default
+    outcome = decide(program, policy.model_copy(update={"budgets": Budgets(), "default": default}), strict=False)
+    if default is not policy.default:
+        outcome = replace(outcome, decisions=tuple(map(_left_by_default, outcome.decisions)))
     warnings = tuple(_impossible(outcome.decisions, program))
     if strict and warnings:
         raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
     return replace(outcome, warnings=warnings)
+
+
+def _left_by_default(decision: Decision) -> Decision:
+    if decision.decided_by != "default":
+        return decision
+    return replace(decision, reason="no rule of the policy is about it: computed at load, as by iree-compile")
 
 
 def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:

@@ -113,6 +113,9 @@ def _totals(report: Report) -> list[str]:
         f"constants: {format_size(totals.constant_bytes)} in the program,"
         f" {format_size(totals.constant_bytes + growth)} predicted in the file ({change})",
     ]
+    at_load = [c.result_bytes for c in report.candidates if c.action == "initialize"]
+    if at_load:
+        lines.append(f"at load: {len(at_load)} results computed, {format_size(sum(at_load))} of memory")
     if totals.file_bytes is not None:
         lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
     return lines

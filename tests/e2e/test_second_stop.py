@@ -55,3 +55,29 @@ def test_a_late_hoist_cannot_be_evaluated_and_the_report_says_why(tmp_path: Path
         "evaluate is impossible: IREE evaluates nothing that is hoisted in dispatch-creation:"
         " an encoding's layout is fixed later"
     ]
+
+
+def test_explain_shows_the_late_hoists_where_rules_are_about_them_and_when_asked(tmp_path: Path) -> None:
+    (program,) = write(tmp_path, ["dequantized_weight"])
+
+    def late(*arguments: str) -> list[tuple[str, str]]:
+        ended = constpolicy("explain", program, "--json", *CPU, *arguments)
+        assert ended.returncode == 0, ended.stderr.decode()
+        candidates = Report.model_validate_json(ended.stdout).candidates
+        return [(c.action, c.decided_by) for c in candidates if c.phase == "dispatch-creation"]
+
+    ((action, decided_by),) = late("--policy", "low-memory")
+    assert action == "inline"
+    assert decided_by.startswith("rule ")
+    assert late("--policy", "balanced") == []
+    assert late("--policy", "balanced", "--dispatch-creation") == [("initialize", "default")]
+
+
+def test_a_late_hoist_is_explained_in_full(tmp_path: Path) -> None:
+    (program,) = write(tmp_path, ["dequantized_weight"])
+    arguments = ("explain", program, *CPU, "--policy", "low-memory")
+    report = Report.model_validate_json(constpolicy(*arguments, "--json").stdout)
+    (late,) = (c for c in report.candidates if c.phase == "dispatch-creation")
+    shown = constpolicy(*arguments, "--id", late.id).stdout.decode()
+    assert "util.initializer" in shown
+    assert "hoisted in  dispatch-creation" in shown
