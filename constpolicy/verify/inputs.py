@@ -112,10 +112,8 @@ def _make(
     chosen: InputSet,
     bounds: InputRange | None,
 ) -> Array:
-    if chosen is InputSet.ZEROS:
-        return np.zeros(shape, element.dtype)
-    if chosen is InputSet.ONES:
-        return np.ones(shape, element.dtype)
+    if chosen in (InputSet.ZEROS, InputSet.ONES):
+        return np.full(shape, _nearest(int(chosen is InputSet.ONES), element, bounds), element.dtype)
     if chosen is InputSet.EXTREMES:
         return random.choice(_extremes(element, bounds), shape).astype(element.dtype)
     array = _seeded(random, element, shape, bounds)
@@ -125,6 +123,14 @@ def _make(
             specials = [np.nan] if chosen is InputSet.NAN else [np.inf, -np.inf]
             array.reshape(-1)[places] = random.choice(specials, len(places)).astype(element.dtype)
     return array
+
+
+def _nearest(value: int, element: ElementType, bounds: InputRange | None) -> int:
+    """The value, or the nearest that an integer input can take: an index out of bounds shows nothing."""
+    if element.family is not Family.INTEGER or bounds is None:
+        return value
+    least, most = _integer_bounds(element, bounds)
+    return min(max(value, least), most)
 
 
 def _seeded(

@@ -66,6 +66,15 @@ def test_wide_integers_stay_where_an_index_of_a_small_table_may_be() -> None:
     assert set(array.tolist()) == {0, 1}
 
 
+def test_zeros_and_ones_stay_within_the_range_of_an_integer_input() -> None:
+    spec = InputSpec(sets=(InputSet.ZEROS, InputSet.ONES), ranges=(InputRange.parse("input0:5,7"),))
+    made = arrays(spec, "tensor<2xi32>", "tensor<2xf32>")
+    assert [call[0].tolist() for call in made] == [[5, 5], [5, 5]]
+    assert [call[1].tolist() for call in made] == [[0, 0], [1, 1]]
+    one_row = InputSpec(sets=(InputSet.ONES,), ranges=(InputRange.parse("0,0"),))
+    assert arrays(one_row, "tensor<2xi64>")[0][0].tolist() == [0, 0]
+
+
 def test_eight_bit_integers_take_their_whole_range() -> None:
     (array,) = arrays(InputSpec(), "tensor<10000xi8>")[0]
     assert (array.min(), array.max()) == (-128, 127)
