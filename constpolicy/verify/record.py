@@ -80,9 +80,9 @@ class HostBuild(_Record):
         """One sentence for the user."""
         text = f"{self.why}; verified a build for this CPU instead, with {_count(self.decisions, 'decision')} applied"
         if self.missing:
-            text += f", {_count(len(self.missing), 'candidate')} missing there ({', '.join(self.missing)})"
+            text += f"; not verified, since missing there: {', '.join(self.missing)}"
         if self.changed:
-            text += f", {_count(len(self.changed), 'decision')} impossible there ({', '.join(self.changed)})"
+            text += f"; not verified, since impossible there: {', '.join(self.changed)}"
         return text
 
 

@@ -187,6 +187,15 @@ def test_what_cannot_run_here_is_verified_as_a_build_for_this_cpu_with_the_same_
 
 
 @full
+def test_candidates_that_only_the_other_target_has_are_named_as_not_verified(cases: Path) -> None:
+    tiled = ("--iree-hal-target-device=hip", "--iree-rocm-target=gfx942", "--iree-global-opt-data-tiling")
+    result = verified(cases / "tied_scaled.mlir", "--policy=low-memory", *tiled)
+    missing = result["host_build"]["missing"]
+    assert missing
+    assert all("x16x" in name for name in missing)  # packed for that target's tiles
+
+
+@full
 def test_compile_verifies_a_build_for_another_target_in_the_same_way(cases: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     ended = constpolicy(

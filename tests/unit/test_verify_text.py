@@ -40,8 +40,8 @@ def test_the_verdict_comes_first_and_then_standard_target_cause_and_inputs() -> 
     assert first.startswith("against upstream: y: 1 of 1000 elements beyond rtol 0, atol 1e-05, nan where")
     assert rest == [
         "  standard: a test",
-        "  target: it is for a toaster; verified a build for this CPU instead, with 2 decisions applied, "
-        "1 candidate missing there (abc: pad)",
+        "  target: it is for a toaster; verified a build for this CPU instead, with 2 decisions applied; "
+        "not verified, since missing there: abc: pad",
         "  cause: the toaster",
         "  inputs: x is an index",
     ]
