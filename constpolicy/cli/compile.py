@@ -135,14 +135,14 @@ def _temporary(wanted: bool) -> Iterator[Path | None]:
 def _verified(line: CommandLine, compiled: driver.Compiled, check: Path) -> Verification:
     from constpolicy.verify import InputSpec, Limits
     from constpolicy.verify.model import Settings, verify_compiled
+    from constpolicy.verify.text import lines
 
     if not line.writes_binary or line.output == "-":
         raise ConstPolicyError("--policy-verify runs the .vmfb that is written: name it with -o")
     settings = Settings(InputSpec(), Limits(), tensors=True)
     verification = verify_compiled(line, compiled, Path(line.output), settings, check=check)
-    click.echo(f"constpolicy: {verification.summary()} ({verification.reason})", err=True)
-    for text in verification.tensors.lines() if verification.tensors else ():
-        click.echo(f"constpolicy: {text}", err=True)
+    for text in lines(verification):
+        click.echo(f"constpolicy: {text}" if text else "", err=True)
     return verification
 
 
