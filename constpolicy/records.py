@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 
 class Action(str, Enum):
@@ -175,7 +176,7 @@ class Candidate:
     def type(self) -> ValueType:
         return self.globals[0].type
 
-    @property
+    @cached_property
     def result_bytes(self) -> int:
         return sum(g.bytes for g in self.globals)
 
@@ -249,7 +250,9 @@ class StoredResult:
 
     `owner` is the candidate's id, or "@symbol" where an initializer of the program's own stores the global.
     `computed` returns what the target's own code computes, `stored` what const-eval stored, both as the MLIR type
-    `returned`: the global's, or the integer of a scalar float's bits. With an `obstacle`, there are no such functions.
+    `returned`: the global's, or the integer of a scalar float's bits. Where the expression reads another evaluated
+    global, `computed` reads it as it was stored, and `recomputed` computes that, too. With an `obstacle`, there are no
+    such functions.
     """
 
     owner: str
@@ -257,6 +260,7 @@ class StoredResult:
     type: ValueType
     computed: str = ""
     stored: str = ""
+    recomputed: str = ""
     returned: str = ""
     obstacle: str | None = None
     location: str | None = None

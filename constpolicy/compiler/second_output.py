@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_AS_WRITTEN = {"iree-opt-const-eval": "false", "iree-opt-const-expr-hoisting": "false"}
+_SWITCHES = ("iree-opt-const-eval", "iree-opt-const-expr-hoisting")
 _FILES = (
     "iree-hal-dump-executable-files-to",
     "iree-hal-dump-executable-sources-to",
@@ -24,4 +24,5 @@ def overrides(flags: Mapping[str, str]) -> dict[str, str]:
     """The flags (name: value) to set, of those in force: everything is computed where it is written, when it is
     called, and no file is written beside the output.
     """
-    return {**_AS_WRITTEN, **{name: "" for name in _FILES if flags.get(name)}}
+    off = {name: "false" for name in _SWITCHES if name in flags}
+    return off | {name: "" for name in _FILES if flags.get(name)}

@@ -3,9 +3,10 @@
 Before const-eval, the initializers are kept as they are; afterwards, each that was evaluated becomes two functions
 for each of its globals. The constants are attributes of the context, so that no bytes are copied.
 
-What an expression reads of another evaluated one, it reads as that was stored: a wrong result is told once, where it
-arose, and not again for all that is computed from it. What it reads of an initializer that was not evaluated, is
-computed in place.
+An expression that reads another evaluated one is computed twice: from what was stored for that one, and from the
+sources alone. A wrong result can have been stored before what reads it was evaluated, or after; either way one of the
+two is what was stored for the reader, and only the culprit is named. What an expression reads of an initializer that
+was not evaluated, is computed in place.
 
 The code is made from where const-eval stands in the pipeline, as for an initializer that is left for load time, and
 barriers on the sources keep IREE from computing anything while compiling.
@@ -39,6 +40,9 @@ class Kept:
     globals_by_name: Mapping[str, ir.Operation]
     initializers: Mapping[str, ir.Operation]  # by the names of the globals that they store
 
+    def has_value(self, name: str) -> bool:
+        return "initial_value" in self.globals_by_name[name].attributes
+
 
 def keep(module: ir.Operation) -> Kept:
     """Keeps what the check module is made from."""
@@ -66,8 +70,6 @@ def build(kept: Kept, module: ir.Operation, candidates: Sequence[Candidate]) -> 
     owners = {stored.symbol.lstrip("@"): candidate.id for candidate in candidates for stored in candidate.globals}
     evaluated = _take_values(kept, module)
     results = tuple(_result(kept, name, owners.get(name, f"@{name}"), number) for number, name in enumerate(evaluated))
-    for initializer in dict.fromkeys(kept.initializers[r.symbol] for r in results if r.obstacle is None):
-        _make_self_contained(initializer, kept)
     for result in results:
         if result.obstacle is None:
             _add_functions(kept, result)
@@ -93,8 +95,18 @@ def _result(kept: Kept, name: str, owner: str, number: int) -> StoredResult:
     location = place_of(kept.initializers[name].location)
     if (obstacle := _obstacle(type)) is not None:
         return StoredResult(owner, name, value_type(type), obstacle=obstacle, location=location)
-    functions = (f"computed_{number}", f"stored_{number}")
+    again = f"recomputed_{number}" if _reads_evaluated(kept, kept.initializers[name]) else ""
+    functions = (f"computed_{number}", f"stored_{number}", again)
     return StoredResult(owner, name, value_type(type), *functions, str(_carrier(type)), location=location)
+
+
+def _reads_evaluated(kept: Kept, initializer: ir.Operation) -> bool:
+    """Whether it reads what another initializer stores and const-eval has evaluated, directly or by way of others."""
+    for load in loads_in(initializer):
+        provider = kept.initializers.get(accessed(load))
+        if provider is not None and (kept.has_value(accessed(load)) or _reads_evaluated(kept, provider)):
+            return True
+    return False
 
 
 def _obstacle(type: ir.Type) -> str | None:
@@ -106,30 +118,37 @@ def _obstacle(type: ir.Type) -> str | None:
     return None if known else f"a value of type {type} cannot be returned by a function"
 
 
-def _make_self_contained(initializer: ir.Operation, kept: Kept) -> None:
-    """Computes in place what the initializer loads from globals that have no value."""
+def _add_functions(kept: Kept, result: StoredResult) -> None:
+    type = ir.TypeAttr(kept.globals_by_name[result.symbol].attributes["type"]).value
+    initializer = kept.initializers[result.symbol]
+    block, affinity = kept.module.regions[0].blocks[0], initializer.attributes.get(_AFFINITY)
+    for name, in_place in ((result.computed, False), (result.recomputed, True)):
+        if name:
+            alone = _self_contained(kept, initializer, evaluated_too=in_place)
+            with ir.InsertionPoint(_function(block, name, type, affinity)):
+                _return(clone_body(alone, barriers=True)[result.symbol])
+            alone.erase()
+    with ir.InsertionPoint(_function(block, result.stored, type, affinity)):
+        reference: dict[str, ir.Attribute] = {"global": ir.FlatSymbolRefAttr.get(result.symbol)}
+        _return(ir.Operation.create(LOAD, results=[type], attributes=reference).results[0])
+
+
+def _self_contained(kept: Kept, initializer: ir.Operation, *, evaluated_too: bool) -> ir.Operation:
+    """A copy that computes in place what other initializers store; of what was evaluated, only if that is wanted."""
+    with ir.InsertionPoint(initializer):
+        copy = initializer.clone()
 
     def open_loads() -> Iterator[ir.Operation]:
-        for load in loads_in(initializer):
+        for load in loads_in(copy):
             name = accessed(load)
-            if name in kept.initializers and "initial_value" not in kept.globals_by_name[name].attributes:
+            if name in kept.initializers and (evaluated_too or not kept.has_value(name)):
                 yield load
 
     while (first := next(open_loads(), None)) is not None:
         provider = kept.initializers[accessed(first)]
         names = stored_by(provider)
         replace_loads(provider, [load for load in open_loads() if accessed(load) in names], barriers=False)
-
-
-def _add_functions(kept: Kept, result: StoredResult) -> None:
-    declared, initializer = kept.globals_by_name[result.symbol], kept.initializers[result.symbol]
-    type = ir.TypeAttr(declared.attributes["type"]).value
-    block, affinity = kept.module.regions[0].blocks[0], initializer.attributes.get(_AFFINITY)
-    with ir.InsertionPoint(_function(block, result.computed, type, affinity)):
-        _return(clone_body(initializer, barriers=True)[result.symbol])
-    with ir.InsertionPoint(_function(block, result.stored, type, affinity)):
-        reference: dict[str, ir.Attribute] = {"global": ir.FlatSymbolRefAttr.get(result.symbol)}
-        _return(ir.Operation.create(LOAD, results=[type], attributes=reference).results[0])
+    return copy
 
 
 def _function(module: ir.Block, name: str, type: ir.Type, affinity: ir.Attribute | None) -> ir.Block:
