@@ -14,6 +14,7 @@ from itertools import chain
 from iree.compiler import ir
 
 from constpolicy.candidates.index import Index, Section, accessed, is_mutable, symbol_of
+from constpolicy.compiler.elements import elements
 
 _SCALARS = frozenset({"i8", "i16", "i32", "i64", "index", "f32", "f64"})
 _ELEMENTS = frozenset({"i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64"})
@@ -96,12 +97,9 @@ def _reasons_in_load(load: ir.Operation, globals_by_name: Mapping[str, ir.Operat
 
 def _is_parameter(op: ir.Operation, attribute: str) -> bool:
     """Whether the attribute stands for bytes elsewhere. Dense ones are told apart before they are spelled out."""
-    if attribute not in op.attributes:
+    if attribute not in op.attributes or elements(op, attribute) is not None:
         return False
-    try:
-        value = op.attributes[attribute]
-    except TypeError:  # complex elements, for which the bindings have no class
-        return False
+    value = op.attributes[attribute]
     return type(value) is ir.Attribute and str(value).startswith(_PARAMETERS)
 
 

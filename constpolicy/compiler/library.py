@@ -17,8 +17,11 @@ from iree.compiler import ir  # noqa: E402
 from iree.compiler._mlir_libs._mlir import globals as _bindings  # noqa: E402
 from iree.compiler.api import ctypes_dl as api  # noqa: E402
 
+from constpolicy.compiler import versions  # noqa: E402
+
 if _numpy_is_left_out:
     del sys.modules["numpy"]
+versions.complete_bindings()
 # Nor does anything use the Python classes of single dialects, which the bindings import as they meet an op of one:
 # linalg's alone take 60 ms.
 _bindings.dialect_search_modules = []

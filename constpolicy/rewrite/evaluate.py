@@ -96,7 +96,7 @@ def _make_self_contained(module: ir.Operation, chosen: Collection[ir.Operation])
 
 def _second_module(module: ir.Operation, chosen: Collection[ir.Operation]) -> ir.Operation:
     """A module of all globals and the chosen initializers, in the program's order."""
-    second = ir.Module.create().operation
+    second = ir.Module.create(module.location).operation  # which errors without a place of their own name
     with ir.InsertionPoint(second.regions[0].blocks[0]):
         for op in top_level(module):
             if op.name == "util.global" and "hal.device" not in str(op.attributes["type"]):

@@ -1,0 +1,99 @@
+"""What differs between the supported versions of IREE, and how the rest of the code is kept from noticing.
+
+Supported are iree-base-compiler 3.6 to 3.13, and iree-compiler 20241104.1068 as far as it goes: the code is written for
+the bindings of the newest, and what an older one lacks is added to it here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.version import VERSION
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """A method or property that the bindings have only `since` a version."""
+
+    owner: str
+    name: str
+    since: str
+    works: Callable[..., Any] | property
+
+
+def _attribute_names(attributes: ir.OpAttributeMap) -> Iterator[str]:
+    return (attributes[position].name for position in range(len(attributes)))
+
+
+def _attribute_or_default(
+    attributes: ir.OpAttributeMap, name: str, default: ir.Attribute | None = None
+) -> ir.Attribute | None:
+    return attributes[name] if name in attributes else default  # noqa: SIM401  # this is how `get` comes to be
+
+
+def _of_own_class(expr: ir.AffineExpr) -> ir.AffineExpr:
+    for each in _EXPRESSIONS:
+        own: Any = getattr(ir, each)
+        if own.isinstance(expr):
+            return own(expr)  # type: ignore[no-any-return]
+    return expr
+
+
+def _block_of(op: ir.Operation) -> ir.Block:
+    return ir.InsertionPoint(op).block
+
+
+_EXPRESSIONS = (
+    "AffineDimExpr",
+    "AffineSymbolExpr",
+    "AffineConstantExpr",
+    "AffineAddExpr",
+    "AffineMulExpr",
+    "AffineModExpr",
+    "AffineFloorDivExpr",
+    "AffineCeilDivExpr",
+)
+_MISSING = (
+    _Missing("OpAttributeMap", "get", "3.10", _attribute_or_default),
+    _Missing("OpAttributeMap", "__iter__", "3.9", _attribute_names),
+    _Missing("AffineExpr", "maybe_downcast", "3.10", _of_own_class),
+    _Missing("Operation", "block", "3.0", property(_block_of)),
+)
+
+
+def complete_bindings() -> None:
+    """Adds to the classes of `iree.compiler.ir` what this version of the bindings leaves out.
+
+    Before 3.0 they enter a diagnostic handler without the interpreter's lock, and the process crashes: there, the
+    compiler's own printing is all that sees diagnostics.
+    """
+    for missing in _MISSING:
+        owner = getattr(ir, missing.owner)
+        if not hasattr(owner, missing.name):
+            setattr(owner, missing.name, missing.works)
+    if installed() < (3, 0):
+        ir.Context.attach_diagnostic_handler = _attach_nothing  # type: ignore[method-assign, assignment]
+
+
+def installed() -> tuple[int, ...]:
+    """The version of the compiler, as (major, minor); snapshots from before 3.0, named by their date, as (0, 0)."""
+    numbers = tuple(int(digits) for digits in re.findall(r"\d+", VERSION)[:2])
+    return numbers if numbers < _FIRST_DATE else (0, 0)
+
+
+_FIRST_DATE = (2000, 0)
+
+
+class _Nothing:
+    """Stands for a diagnostic handler that was not attached."""
+
+    def detach(self) -> None:
+        """There is nothing to detach."""
+
+
+def _attach_nothing(context: ir.Context, callback: Callable[[ir.Diagnostic], bool]) -> _Nothing:
+    return _Nothing()
