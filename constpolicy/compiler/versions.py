@@ -76,7 +76,8 @@ def complete_bindings() -> None:
         if not hasattr(owner, missing.name):
             setattr(owner, missing.name, missing.works)
     if installed() < (3, 0):
-        ir.Context.attach_diagnostic_handler = _attach_nothing  # type: ignore[method-assign, assignment]
+        for context in ir.Context.__mro__[:-1]:  # the library's own contexts are of the base class
+            setattr(context, "attach_diagnostic_handler", _attach_nothing)  # noqa: B010  # mypy rejects the plain form
 
 
 def installed() -> tuple[int, ...]:
