@@ -32,9 +32,9 @@ class CheckBuild:
             self._results = check_module.build(self._kept, self._module, self._candidates)
 
     def compile(self) -> CheckModule | None:
-        """Writes the .vmfb, if there is a result to check. What the compiler says of a failure is in the record.
+        """Writes the .vmfb, if there is a result to check; None if it was not asked for.
 
-        None if it was not asked for. Raises OSError if the file cannot be written.
+        A failure, of which the record has what the compiler says, is none of the program's, which is written already.
         """
         if self._kept is None or self._output is None:
             return None
@@ -54,4 +54,6 @@ class CheckBuild:
                 )
             except CompileFailed:
                 return next((line for line in held if ": error: " in line), "the compiler does not say why")
+            except OSError as error:
+                return str(error)
         return None

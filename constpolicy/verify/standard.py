@@ -35,6 +35,8 @@ def expected_standard(actions: Collection[Action], *, target_is_host: bool, tole
         )
     if not causes:
         return Standard(EXACT, "bit-exact: the same code computes every number, while compiling or while running")
+    if tolerance == EXACT:
+        return Standard(EXACT, f"bit-exact: the policy gives no tolerance, although {'; '.join(causes)}")
     return Standard(tolerance, f"within the policy's tolerance: {'; '.join(causes)}")
 
 

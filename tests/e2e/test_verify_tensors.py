@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import pytest
 
 from constpolicy import driver
 from constpolicy.compiler.flags import parse
+from constpolicy.compiler.phases import CHECK_MODULE
 from constpolicy.policy.choice import Choice
 from constpolicy.policy.schema import Verify
 from constpolicy.records import Action
-from constpolicy.verify import Verification
+from constpolicy.rewrite.check_build import CheckBuild
+from constpolicy.verify import Limits, Verification
 from constpolicy.verify.model import verify_model
 from constpolicy.verify.runnable import is_this_cpu
 from constpolicy.verify.settings import Settings, policy_tolerance
@@ -60,7 +64,9 @@ def verified(source: Path, policy: driver.AnyPolicy, flags: Sequence[str]) -> tu
     return result, result.tensors
 
 
-def checked(source: Path, *flags: str, policy: driver.AnyPolicy = driver.UPSTREAM) -> TensorVerification:
+def checked(
+    source: Path, *flags: str, policy: driver.AnyPolicy = driver.UPSTREAM, limits: Limits | None = None
+) -> TensorVerification:
     """The check of the single results alone."""
     output, check = source.with_suffix(".vmfb"), source.with_suffix(".check.vmfb")
     line = parse([str(source), "-o", str(output), *(flags or CPU)])
@@ -69,7 +75,7 @@ def checked(source: Path, *flags: str, policy: driver.AnyPolicy = driver.UPSTREA
     verify = compiled.policy.policy.verify if compiled.policy else Verify()
     is_host = is_this_cpu(compiled.facts.targets)
     standard = expected_standard([Action.EVALUATE], target_is_host=is_host, tolerance=policy_tolerance(verify))
-    return verify_tensors(compiled, check, is_host=is_host, standard=standard)
+    return verify_tensors(compiled, check, is_host=is_host, standard=standard, limits=limits or Limits())
 
 
 def checked_text(folder: Path, text: str, *flags: str) -> TensorVerification:
@@ -250,6 +256,40 @@ def test_integers_below_a_byte_are_said_not_to_be_checked(tmp_path: Path) -> Non
     assert result.summary() == "tensors: 0 of 1 evaluated result bit-exact, 1 not checked"
     assert "i4" in (result.tensors[0].not_checked or "")
     assert result.passed
+
+
+def test_a_crash_on_the_check_module_leaves_the_program_as_it_is_and_is_told(
+    tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(build: CheckBuild) -> None:
+        if build._output is not None:
+            build._session._on_phase(CHECK_MODULE)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(CheckBuild, "compile", crash)
+    result = checked(tables)
+    assert tables.with_suffix(".vmfb").exists()
+    assert result.passed
+    assert {tensor.not_checked for tensor in result.tensors} == {
+        "the check module does not compile: the compiler was ended by SIGKILL in phase 'check module'"
+    }
+    assert len(result.tensors) == 3
+
+
+def test_a_check_module_that_cannot_be_written_leaves_the_program_as_it_is_and_is_told(tables: Path) -> None:
+    output = tables.with_suffix(".vmfb")
+    line = parse([str(tables), "-o", str(output), *CPU])
+    compiled = driver.compile_program(line, driver.UPSTREAM, check_output=str(tables / "no" / "folder.vmfb"))
+    assert (compiled.exit_code, compiled.fallbacks, output.exists()) == (0, (), True)
+    assert compiled.check is not None
+    assert "folder.vmfb" in (compiled.check.failure or "")
+
+
+def test_a_check_module_that_does_not_load_in_time_is_told_for_each_result(tables: Path) -> None:
+    result = checked(tables, limits=Limits(seconds=0.001))
+    assert [(tensor.not_checked or "")[:44] for tensor in result.tensors] == [
+        "the check module did not come back from load"
+    ] * 3
 
 
 @pytest.mark.full

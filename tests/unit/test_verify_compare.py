@@ -249,3 +249,9 @@ def test_the_tolerance_applies_where_numbers_may_differ(actions: list[Action], h
     standard = expected_standard(actions, target_is_host=host, tolerance=Tolerance(rtol=1))
     assert standard.tolerance.rtol == 1
     assert cause in standard.reason
+
+
+def test_a_policy_without_a_tolerance_asks_for_the_same_bits_and_says_so() -> None:
+    standard = expected_standard([Action.EVALUATE], target_is_host=False, tolerance=EXACT)
+    assert standard.tolerance == EXACT
+    assert standard.reason.startswith("bit-exact: the policy gives no tolerance")
