@@ -59,14 +59,12 @@ def main(arguments: list[str]) -> None:
     source, output, *flags = arguments
 
     def answer(question: object) -> object:
-        if isinstance(question, pipeline.WantsFlags):
-            return ()
         assert isinstance(question, pipeline.WantsDecisions)
         asked.append(question.program)
         actions = {c.id: Action.SHARE if c.share else Action.EVALUATE for c in question.program.candidates}
         return pipeline.Orders(actions, survive_const_eval=True, store_once=True)
 
-    ended = child.run(partial(pipeline.compile_module, parse([source, *flags]), output), answer=answer)
+    ended = child.run(partial(pipeline.compile_module, parse([source, *flags]), output, ()), answer=answer)
     assert ended.result is not None, ended.crash
     assert ended.result.exit_code == 0
     candidates = {c.id: c for c in asked[0].candidates}

@@ -6,6 +6,7 @@ A shared candidate makes its source die in any case: all other readers read the 
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,10 @@ class Liveness:
             for key in dict.fromkeys(source.key for source in candidate.sources):
                 readers.setdefault(key, []).append(candidate)
         return readers
+
+    @cached_property
+    def _bytes_of_readers(self) -> dict[str, int]:
+        return {key: sum(reader.result_bytes for reader in readers) for key, readers in self.readers.items()}
 
     @cached_property
     def sources(self) -> dict[str, Source]:
@@ -74,9 +79,7 @@ class Liveness:
         The bytes of a dying source are split among the candidates that read it in proportion to their results, so
         that all of them stand together as what they are together.
         """
-        evaluated = {**actions, candidate.id: actions[candidate.id]}
-        if evaluated[candidate.id] not in STORED:
-            evaluated[candidate.id] = Action.EVALUATE
+        evaluated = _with_evaluated(actions, candidate)
         sources = {source.key: source for source in candidate.sources}
         if evaluated[candidate.id] is Action.SHARE and candidate.share is not None:
             moved = candidate.share.source_key  # perhaps read through another candidate's global
@@ -97,7 +100,7 @@ class Liveness:
         homes = [home.id for home in self._homes.get(source.key, ()) if actions[home.id] is Action.SHARE]
         if homes:
             return 1 / len(homes) if candidate.id in homes else 0.0
-        total = sum(reader.result_bytes for reader in self.readers[source.key])
+        total = self._bytes_of_readers[source.key]
         return candidate.result_bytes / total if total else 1.0
 
     def file_growth(self, actions: Mapping[str, Action]) -> int:
@@ -110,7 +113,7 @@ class Liveness:
         """The sources of an evaluated candidate that stay alive, largest first, each with who reads it."""
         alive = []
         for source in {source.key: source for source in candidate.sources}.values():
-            if not source.stored_bytes or self.dies(source, {**actions, candidate.id: Action.EVALUATE}):
+            if not source.stored_bytes or self.dies(source, _with_evaluated(actions, candidate)):
                 continue
             outside = [f"{reader.symbol} ({reader.kind})" for reader in source.readers]
             inside = [
@@ -118,3 +121,8 @@ class Liveness:
             ]
             alive.append((source, ", ".join(dict.fromkeys([*outside, *inside]))))
         return sorted(alive, key=lambda pair: (-pair[0].stored_bytes, pair[0].key))
+
+
+def _with_evaluated(actions: Mapping[str, Action], candidate: Candidate) -> Mapping[str, Action]:
+    """The actions, with the candidate evaluated if it is not stored yet. Copies nothing: there may be thousands."""
+    return actions if actions[candidate.id] in STORED else ChainMap({candidate.id: Action.EVALUATE}, dict(actions))

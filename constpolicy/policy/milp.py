@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-_SECONDS = 1.0  # bound on the exact solve
-_CORE = 60  # variables that the first good solution may change against the relaxation
+_SECONDS = 0.8  # bound on the exact solve
+_CORE = 60  # variables that the first good solution may change against the relaxation, and are whole there
+_WHOLE = 1e-6
 _FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
 _FREE = highspy.kHighsInf
 
@@ -85,8 +86,7 @@ def maximize(problem: Problem) -> Solution | None:
     if relaxed is None:
         return None
     costs = np.abs(relaxed.reduced_costs[: problem.binary])
-    nearest = np.argsort(costs, kind="stable")[:_CORE]
-    good = _run(model, *_bounds(relaxed, problem, nearest), problem, whole=True)
+    good = _good(model, relaxed, problem, costs)
     if good is None:  # rounding within the core keeps no budget: nothing can be settled
         core = np.arange(problem.binary)
     else:
@@ -99,6 +99,18 @@ def maximize(problem: Problem) -> Solution | None:
     bound = max(relaxed.objective, best.objective)
     gap = 0.0 if best.complete else min(best.gap, (bound - best.objective) / max(abs(best.objective), 1.0))
     return Solution(best.values, best.objective, gap, relaxed.prices)
+
+
+def _good(model: highspy.HighsLp, relaxed: _Run, problem: Problem, costs: Floats) -> _Run | None:
+    """The best solution that differs from the relaxation in few variables only: those that are cheap to change."""
+    fractions = np.abs(relaxed.values[: problem.binary] - np.round(relaxed.values[: problem.binary]))
+    order = np.lexsort((costs, fractions < _WHOLE))  # what is not whole has to change in any case
+    least = int(np.count_nonzero(fractions >= _WHOLE))
+    for size in (least + _CORE, least + 4 * _CORE, least + 16 * _CORE):
+        good = _run(model, *_bounds(relaxed, problem, order[:size]), problem, whole=True)
+        if good is not None:
+            return good
+    return None
 
 
 def _bounds(relaxed: _Run, problem: Problem, core: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
