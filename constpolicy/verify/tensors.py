@@ -10,18 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import ml_dtypes
-import numpy as np
-
 from constpolicy.driver import Compiled
 from constpolicy.records import Action, Candidate, Decision, Kind, StoredResult
-from constpolicy.verify.compare import comparison
 from constpolicy.verify.element_types import ElementType, element_type
-from constpolicy.verify.errors import Errors, statistics
 from constpolicy.verify.input_values import Array
 from constpolicy.verify.record import FailureKind
 from constpolicy.verify.run import Limits, ModuleProcess, RunError
 from constpolicy.verify.standard import Standard
+from constpolicy.verify.tensor_compare import compare_tensor, is_rounding
 from constpolicy.verify.tensor_record import Cause, TensorCheck, TensorVerification
 from constpolicy.verify.tolerance import Bounds, Tolerance
 
@@ -30,11 +26,6 @@ _MOVES = frozenset(
 )
 """The kinds that only move elements: no code may change a bit."""
 
-_ROUNDING_STEPS = {1: 1, 2: 4, 4: 1024, 8: 1024}
-"""By bytes of the type: how many of its steps, at the size of the largest element, an error of rounding can have.
-Expressions of 8 and 16 bits are computed in more and rounded at the end."""
-
-_WORST = 5  # elements that are kept
 _NO_LIMITS = Limits()
 
 
@@ -86,45 +77,9 @@ def attributed(result: TensorVerification, on_host: TensorVerification) -> Tenso
     return result.model_copy(update={"tensors": tuple(caused(tensor) for tensor in result.tensors)})
 
 
-def compare_tensor(blank: TensorCheck, computed: Array, stored: Array, bounds: Bounds) -> TensorCheck:
-    """The check with its comparison filled in, the cause apart: all bits first, then how far elements are apart."""
-    if computed.shape != stored.shape or computed.dtype != stored.dtype:
-        ours, theirs = (f"{list(array.shape)} {array.dtype}" for array in (stored, computed))
-        return blank.model_copy(update={"passed": False, "text": f"{ours} is stored where {theirs} is computed"})
-    errors = Errors(computed, stored)
-    if errors.same_bits:
-        return blank.model_copy(update={"bit_exact": True})
-    if errors.equal:
-        text = f"bit-exact but for the payloads of {int(errors.differing.sum())} NaN"
-        return blank.model_copy(update={"text": text, "statistics": statistics(errors)})
-    judgement = comparison(bounds)(errors)
-    places = np.flatnonzero(errors.differing & ~errors.both_nan)
-    order = np.argsort(-errors.absolute.reshape(-1)[places], kind="stable")[:_WORST]
-    indices = (np.unravel_index(int(place), computed.shape) for place in places[order])
-    changes = {
-        "passed": judgement.passed,
-        "text": judgement.text,
-        "statistics": statistics(errors),
-        "worst": tuple(errors.element(tuple(int(i) for i in index)) for index in indices),
-    }
-    return blank.model_copy(update=changes)
-
-
 def rounds(candidate: Candidate | None) -> bool:
     """Whether the expression does arithmetic, so that two correct compilers may differ in the last places."""
     return candidate is None or not candidate.kinds <= _MOVES
-
-
-def is_rounding(check: TensorCheck, computed: Array, element: ElementType) -> bool:
-    """Whether the differences are as small as other orders of the same operations make them."""
-    found = check.statistics
-    if found is None or found.broken or element.exact:
-        return False
-    finite = np.abs(computed[np.isfinite(computed)])
-    scale = float(finite.max(initial=0))
-    part = np.zeros(0, element.dtype).real.dtype
-    step = float(ml_dtypes.finfo(part).eps)  # type: ignore[no-untyped-call]
-    return found.max_absolute <= max(_ROUNDING_STEPS[part.itemsize] * step * scale, element.limits.smallest_normal)
 
 
 def _for_tensors(tolerance: Tolerance) -> Tolerance:

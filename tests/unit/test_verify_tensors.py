@@ -12,8 +12,9 @@ import pytest
 
 from constpolicy.records import Candidate, HoistedGlobal, Kind, ValueType
 from constpolicy.verify.element_types import of_dtype
+from constpolicy.verify.tensor_compare import LARGE, compare_tensor, is_rounding
 from constpolicy.verify.tensor_record import Cause, TensorCheck, TensorVerification
-from constpolicy.verify.tensors import attributed, compare_tensor, is_rounding, rounds
+from constpolicy.verify.tensors import attributed, rounds
 from constpolicy.verify.tolerance import EXACT, Bounds
 
 BLANK = TensorCheck(candidate="4f3c", symbol="t", type="tensor<4xf32>", kind="transpose", sources=("w",))
@@ -71,6 +72,30 @@ def test_the_worst_elements_come_first_with_their_places_and_values() -> None:
     check = compare_tensor(BLANK, computed, stored, EXACT)
     assert [element.index for element in check.worst] == [(2, 1), (1, 1), (0, 3)]
     assert (check.worst[0].candidate, check.worst[0].reference) == ("4.0", "0.0")
+
+
+def test_of_a_large_result_the_elements_that_differ_are_found_wherever_they_are() -> None:
+    computed = np.ones((3, LARGE), np.float32)
+    stored = computed.copy()
+    stored[2, 7], stored[1, 5] = 1.25, 3.0
+    check = compare_tensor(BLANK, computed, stored, Bounds(atol=1.0))
+    assert not check.passed
+    assert check.text == (f"2 of {3 * LARGE} elements differ, max abs error 2 at [1, 5] (elementwise: rtol 0, atol 1)")
+    assert check.statistics is not None
+    assert (check.statistics.elements, check.statistics.differing) == (3 * LARGE, 2)
+    assert [element.index for element in (*check.worst, check.statistics.worst)] == [(1, 5), (2, 7), (1, 5)]
+    assert compare_tensor(BLANK, computed, stored, Bounds(atol=2.0)).passed
+
+
+def test_of_a_large_result_every_differing_element_has_to_keep_a_relative_bound() -> None:
+    computed = np.full(2 * LARGE + 1, 1000.0, np.float32)
+    computed[9] = 1e-3
+    stored = computed + np.float32(1)
+    stored[9] = 2e-3
+    check = compare_tensor(BLANK, computed, stored, Bounds(rtol=2e-3))
+    assert not check.passed
+    assert check.statistics is not None
+    assert check.statistics.differing == 2 * LARGE + 1
 
 
 def test_no_more_than_five_elements_are_kept() -> None:
