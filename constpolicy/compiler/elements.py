@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from constpolicy.compiler.library import api, ir
+from constpolicy.compiler.library import api, ir, pointer
 
 
 class _StringRef(ctypes.Structure):
@@ -24,10 +24,6 @@ _predicate = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 _is_dense = _predicate(("mlirAttributeIsADenseElements", _library))
 _is_splat = _predicate(("mlirDenseElementsAttrIsSplat", _library))
 _raw_data = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(("mlirDenseElementsAttrGetRawData", _library))
-_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi)
-)
-_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,6 @@ class Elements:
 
 def elements(op: ir.Operation, attribute: str) -> Elements | None:
     """The op's attribute of that name, None if it is missing or not dense."""
-    capsule = op._CAPIPtr
     name = attribute.encode()
-    identity = _attribute_of(_pointer_in(capsule, _capsule_name(capsule)), _StringRef(name, len(name)))
+    identity = _attribute_of(pointer(op), _StringRef(name, len(name)))
     return Elements(identity, _is_splat(identity)) if identity and _is_dense(identity) else None

@@ -32,6 +32,7 @@ __all__ = [
     "dump_phases_to",
     "ir",
     "output_vm_c_source",
+    "pointer",
     "set_phases",
     "set_up_command_line",
     "verify_ir",
@@ -51,6 +52,11 @@ _declare("ireeCompilerInvocationSetDumpCompilationPhasesTo", ctypes.c_void_p, ct
 _declare("ireeCompilerInvocationSetVerifyIR", ctypes.c_void_p, ctypes.c_bool)
 _declare("ireeCompilerInvocationOutputVMCSource", ctypes.c_void_p, ctypes.c_void_p, result=ctypes.c_void_p)
 
+_pointer_in = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+
 
 class FileName(str):
     """A path, or a flag that may hold one, which reaches the library in the bytes that the system knows it by."""
@@ -59,6 +65,12 @@ class FileName(str):
 
     def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
         return os.fsencode(str(self))
+
+
+def pointer(op: ir.Operation) -> int:
+    """The op as MLIR's C API knows it, for what the bindings leave out."""
+    capsule = op._CAPIPtr
+    return _pointer_in(capsule, _capsule_name(capsule))  # type: ignore[no-any-return]
 
 
 def set_up_command_line(program: str, flags: Sequence[str]) -> None:
