@@ -14,7 +14,6 @@ from constpolicy.driver import Compiled
 from constpolicy.records import Action, Candidate, Decision, Kind, StoredResult
 from constpolicy.verify.element_types import ElementType, element_type
 from constpolicy.verify.input_values import Array
-from constpolicy.verify.record import FailureKind
 from constpolicy.verify.run import Limits, ModuleProcess, RunError
 from constpolicy.verify.standard import Standard
 from constpolicy.verify.tensor_compare import compare_tensor, is_rounding
@@ -109,15 +108,18 @@ def _run(
         for name in (result.computed, result.stored, result.recomputed)
         if name
     }
+    left = list(results)
     try:
-        process = ModuleProcess(module, limits=limits, declarations=declarations)
+        with ModuleProcess(module, limits=limits, declarations=declarations) as process:
+            while left:
+                result = left.pop(0)
+                check = _check(process, result, candidates.get(result.owner), tolerance, is_host)
+                yield check
+                if check.failure is not None and left:
+                    process.restart()
     except RunError as error:
-        for result in results:
+        for result in left:
             yield _not_checked(result, candidates.get(result.owner), f"the check module {error}")
-        return
-    with process:
-        for result in results:
-            yield _check(process, result, candidates.get(result.owner), tolerance, is_host)
 
 
 def _check(
@@ -132,8 +134,6 @@ def _check(
             again = comparing.with_result_of(result.recomputed)
             check = again if again.passed else check
     except RunError as error:
-        if error.kind is not FailureKind.ERROR:
-            process.restart()
         failure = f"{error.kind}: the code for it {error}"
         return _blank(result, candidate).model_copy(update={"passed": False, "failure": failure})
     return check
