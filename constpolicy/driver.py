@@ -24,6 +24,7 @@ from constpolicy.records import Action, CheckModule, Decision, Evaluation, Progr
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
     from constpolicy.policy.load import LoadedPolicy
+    from constpolicy.policy.schema import Policy
 
 AnyPolicy: TypeAlias = "Choice | LoadedPolicy"  # one to load, or one that is loaded
 UPSTREAM = Choice("upstream", "what iree-compile does")
@@ -98,15 +99,11 @@ class _Attempt:
         return {decision.candidate_id: decision.action for decision in outcome.decisions}
 
     def _decide(self, program: Program) -> pipeline.Orders | None:
-        from constpolicy.policy.decide import decide
-
         policy = self.loaded().policy
-        self.program = program = _as_iree_compile_takes_it(program) if self.name == "upstream" else program
-        self.outcome = decide(program, policy, strict=self.strict)
+        self.program, self.outcome, actions = decided(program, policy, strict=self.strict)
         second_stop = self.second_stop or policy.looks_at_dispatch_creation
         if self.explain_only and not second_stop:
             return None
-        actions = {decision.candidate_id: _ordered(decision) for decision in self.outcome.decisions}
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
         survive = not self.strict and self.name != "upstream"
         retried = not self.strict and self.may_be_at_fault
@@ -294,6 +291,15 @@ class _Ladder:
     def _step(self, reason: str) -> None:
         self.steps.append(reason)
         self.warn(reason)
+
+
+def decided(program: Program, policy: Policy, *, strict: bool = False) -> tuple[Program, Outcome, dict[str, Action]]:
+    """The program as this policy may treat it, the decisions, and the actions to carry out by candidate id."""
+    from constpolicy.policy.decide import decide
+
+    program = _as_iree_compile_takes_it(program) if policy.name == "upstream" else program
+    outcome = decide(program, policy, strict=strict)
+    return program, outcome, {decision.candidate_id: _ordered(decision) for decision in outcome.decisions}
 
 
 def _as_iree_compile_takes_it(program: Program) -> Program:

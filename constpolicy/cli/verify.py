@@ -62,7 +62,7 @@ def command(ctx: click.Context, /, policy: str | None, as_json: bool, **options:
     line = command_line(ctx)
     settings = _settings(options, line)
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
-        line = _imported(line, Path(folder))
+        line = imported(line, Path(folder))
         if line.hand_over is not None:
             raise ConstPolicyError(f"there is nothing to verify: {line.hand_over}")
         compiled, verifications = verify_model(line, policy_choice(ctx, policy), settings)
@@ -72,7 +72,7 @@ def command(ctx: click.Context, /, policy: str | None, as_json: bool, **options:
     return 0 if all(verification.passed for verification in verifications) else NUMBERS_DIFFER
 
 
-def _imported(line: CommandLine, folder: Path) -> CommandLine:
+def imported(line: CommandLine, folder: Path) -> CommandLine:
     """The command line with the .mlir in the place of an .onnx file."""
     if Path(line.input).suffix != ".onnx":
         return line
@@ -93,9 +93,9 @@ def _settings(options: dict[str, Any], line: CommandLine) -> Settings:
     if options["expected"]:
         against.append(Against.EXPECTED)
     settings = Settings(
-        inputs=_inputs(options),
-        limits=_limits(options["timeout"], options["memory_limit"]),
-        tolerance=_tolerance(options),
+        inputs=inputs_asked(options),
+        limits=limits_asked(options["timeout"], options["memory_limit"]),
+        tolerance=tolerance_asked(options),
         expected=options["expected"],
         onnx=Path(model) if model else None,
         parameters=tuple(ParameterArchive.parse(text) for text in options["parameters"]),
@@ -104,7 +104,7 @@ def _settings(options: dict[str, Any], line: CommandLine) -> Settings:
     return replace(settings, against=tuple(dict.fromkeys(against))) if against else settings
 
 
-def _inputs(options: dict[str, Any]) -> InputSpec:
+def inputs_asked(options: dict[str, Any]) -> InputSpec:
     """The inputs that are asked for; what is not, is left to the policy."""
     from constpolicy.verify import InputRange, InputSet, InputShape, InputSpec
 
@@ -124,7 +124,8 @@ def _inputs(options: dict[str, Any]) -> InputSpec:
     return InputSpec.model_validate({key: value for key, value in given.items() if value not in (None, ())})
 
 
-def _limits(seconds: float | None, memory: str | None) -> Limits:
+def limits_asked(seconds: float | None, memory: str | None) -> Limits:
+    """What the modules may use. Raises ConstPolicyError."""
     from constpolicy.policy.units import parse_size
     from constpolicy.verify import Limits
 
@@ -141,7 +142,8 @@ def _limits(seconds: float | None, memory: str | None) -> Limits:
     return Limits.model_validate(given)
 
 
-def _tolerance(options: dict[str, Any]) -> Tolerance | None:
+def tolerance_asked(options: dict[str, Any]) -> Tolerance | None:
+    """The tolerance that is asked for, if one is. Raises ConstPolicyError."""
     from constpolicy.verify.tolerance import parse
 
     given = {name: options[name] for name in _BOUNDS if options[name]}
