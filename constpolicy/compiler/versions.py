@@ -47,6 +47,12 @@ def _block_of(op: ir.Operation) -> ir.Block:
     return ir.InsertionPoint(op).block
 
 
+def _comes_before(op: ir.Operation, other: ir.Operation) -> bool:
+    either = {op.operation, other.operation}
+    first = next(each.operation for each in op.operation.block.operations if each.operation in either)
+    return bool(first == op.operation) and op.operation != other.operation
+
+
 _EXPRESSIONS = (
     "AffineDimExpr",
     "AffineSymbolExpr",
@@ -62,6 +68,8 @@ _MISSING = (
     _Missing("OpAttributeMap", "__iter__", "3.9", _attribute_names),
     _Missing("AffineExpr", "maybe_downcast", "3.10", _of_own_class),
     _Missing("Operation", "block", "3.0", property(_block_of)),
+    _Missing("Operation", "is_before_in_block", "3.7", _comes_before),
+    _Missing("OpView", "is_before_in_block", "3.7", _comes_before),
 )
 
 
