@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
+INITIALIZER_BYTES = 1024  # what the code of an initializer adds to the file: smaller results are better stored
+
 
 class Action(str, Enum):
     """What becomes of a candidate."""

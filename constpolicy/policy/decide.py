@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
 from constpolicy.policy.schema import Budgets, Policy
-from constpolicy.policy.sharing import in_words, within
+from constpolicy.policy.sharing import in_words, rivals, within
 from constpolicy.policy.units import format_size
-from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Phase, Program
+from constpolicy.records import INITIALIZER_BYTES, Action, Candidate, ConstPolicyError, Decision, Phase, Program
 
 _LAST_RESORTS = (Action.INITIALIZE, Action.INLINE, Action.EVALUATE)
 
@@ -55,6 +55,7 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     growths = {c.id: liveness.growth(c, everything) for c in program.candidates}
     decisions = {c.id: _legal(c, _wish(c, policy, growths[c.id])) for c in program.candidates}
     _keep_growth_within_limit(program, policy, liveness, decisions)
+    _keep_one_copy(program, decisions)
     notes = _keep_budgets(program, policy, liveness, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
@@ -166,6 +167,24 @@ def _keep_growth_within_limit(
             decisions[candidate.id] = _legal(candidate, wish)
 
 
+def _keep_one_copy(program: Program, decisions: dict[str, Decision]) -> None:
+    """Lets one candidate share each source; the others that would, are computed from it at load time."""
+    wanted = [candidate for candidate in program.candidates if decisions[candidate.id].action is Action.SHARE]
+    for other, home in rivals(wanted).items():
+        candidate = next(candidate for candidate in wanted if candidate.id == other)
+        small = candidate.result_bytes <= INITIALIZER_BYTES  # less than the code that would compute it
+        decision, reason = decisions[other], f"its source is shared through {home.symbol}"
+        wish = _Wish(
+            Action.EVALUATE if small else Action.INITIALIZE,
+            f"{decision.reason}; but {reason}",
+            decision.decided_by,
+            (),
+            pinned=decision.pinned,
+        )
+        warnings = (*decision.warnings, f"{Action.SHARE} is impossible: {reason}") if decision.pinned else ()
+        decisions[other] = replace(_legal(candidate, wish), warnings=warnings)
+
+
 def _keep_budgets(
     program: Program, policy: Policy, liveness: Liveness, decisions: dict[str, Decision]
 ) -> tuple[str, ...]:
@@ -186,6 +205,7 @@ def _keep_budgets(
             wish = _Wish(Action.SHARE, "one copy takes less of the budgets than two", "budgets", ())
             decisions[choice.candidate.id] = _legal(choice.candidate, wish)
             choices.remove(choice)
+        _keep_one_copy(program, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
     chosen = choose(liveness, actions, choices, budgets)
     for choice in choices:

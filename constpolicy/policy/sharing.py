@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from constpolicy.policy.schema import Share
@@ -12,6 +13,26 @@ from constpolicy.records import Action, Candidate, Program, ShareOffer
 def within(program: Program, share: Share) -> Program:
     """The program, with `share` refused to the candidates whose offers cost more than the policy allows."""
     return replace(program, candidates=tuple(_within(candidate, share) for candidate in program.candidates))
+
+
+def rivals(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
+    """Of candidates that all would share their sources, those that come too late (ids), each with the one that does.
+
+    Of several for one source, the one whose readers pay least comes first, then the smallest.
+    """
+    homes: dict[str, Candidate] = {}
+    late: dict[str, Candidate] = {}
+    for candidate in sorted(candidates, key=_preference):
+        assert candidate.share is not None, "a candidate that is decided to be shared has an offer"
+        home = homes.setdefault(candidate.share.source_key, candidate)
+        if home is not candidate:
+            late[candidate.id] = home
+    return late
+
+
+def _preference(candidate: Candidate) -> tuple[bool, int]:
+    assert candidate.share is not None, "a candidate that is decided to be shared has an offer"
+    return candidate.share.whole_table, candidate.result_bytes
 
 
 def in_words(offer: ShareOffer) -> str:

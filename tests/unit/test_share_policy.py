@@ -76,3 +76,53 @@ def test_the_reason_says_what_is_saved_and_what_a_gather_pays() -> None:
     assert "one copy less saves 250 KiB; 8 rows per call are gathered with strides of 4000 B" in reason
     assert "each row gathered with strides" in decided(replace(OFFER, gathered_rows=None)).reason
     assert "strides" not in decided(replace(OFFER, gathered_rows=0)).reason
+
+
+def second(size: int, whole_table: bool = False) -> Candidate:
+    """Another candidate that could hold the table, with a result of this size."""
+    return replace(
+        CANDIDATE,
+        id="2",
+        globals=(HoistedGlobal("@second", TABLE, size),),
+        share=replace(OFFER, whole_table=whole_table),
+    )
+
+
+def both(other: Candidate, **more: object) -> tuple[dict[str, Decision], int]:
+    policy = {"schema": 1, "name": "p", "default": "share", "share": {"whole_table": True}, **more}
+    outcome = decide(Program((CANDIDATE, other), SIZE), Policy.model_validate(policy))
+    return {decision.candidate_id: decision for decision in outcome.decisions}, outcome.predicted_growth_bytes
+
+
+@pytest.mark.parametrize(
+    ("other", "shared"),
+    [(second(SIZE + 4), "1"), (second(SIZE - 4), "2"), (second(SIZE - 4, whole_table=True), "1")],
+    ids=["the larger comes second", "the smaller comes first", "what reads it whole comes second"],
+)
+def test_one_source_is_shared_once_and_counted_once(other: Candidate, shared: str) -> None:
+    decisions, growth = both(other)
+    home = CANDIDATE if shared == "1" else other
+    (late,) = decisions.keys() - {shared}
+    assert decisions[shared].action is Action.SHARE
+    assert decisions[late].action is Action.INITIALIZE
+    assert f"its source is shared through {home.symbol}" in decisions[late].reason
+    assert growth == home.result_bytes - SIZE
+
+
+def test_what_is_smaller_than_its_code_is_stored_beside_the_shared_copy() -> None:
+    decisions, growth = both(second(1024, whole_table=True))
+    assert decisions["2"].action is Action.EVALUATE
+    assert growth == 1024
+
+
+def test_a_rule_that_asks_for_a_second_copy_to_be_shared_gets_a_warning() -> None:
+    rules = [{"when": {"kind": "transpose"}, "action": "share"}]
+    policy = Policy.model_validate({"schema": 1, "name": "p", "rules": rules})
+    outcome = decide(Program((CANDIDATE, second(SIZE + 4)), SIZE), policy)
+    assert any("share is impossible: its source is shared through @hoisted" in text for text in outcome.warnings)
+
+
+def test_budgets_share_each_source_once() -> None:
+    decisions, growth = both(second(SIZE), default="evaluate", budgets={"file_growth": 0, "otherwise": ["share"]})
+    assert sorted(decision.action for decision in decisions.values()) == [Action.INITIALIZE, Action.SHARE]
+    assert growth == 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from iree.compiler import ir
 
-from constpolicy.records import Action, Evaluation
+from constpolicy.records import INITIALIZER_BYTES, Action, Evaluation
 from constpolicy.rewrite.evaluate import evaluable_by_user
 from constpolicy.rewrite.globals import INITIALIZER, loads_by_global, top_level
 from constpolicy.rewrite.share import apply_edits
@@ -17,8 +17,6 @@ from constpolicy.rewrite.share.plan import Home, Plan, source_readers
 from constpolicy.rewrite.share.readers import Readers
 from constpolicy.rewrite.share.refusal import Refusal
 from constpolicy.rewrite.share.trace import Origin
-
-_INITIALIZER_BYTES = 1024  # what the code of an initializer adds to the file: smaller results are stored instead
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _preference(home: Home) -> tuple[bool, int]:
 
 def _instead(home: Home, reasons: Sequence[str]) -> Action:
     """Without a reason against sharing, the source dies anyway, and the result costs nothing."""
-    cheap = not reasons or home.candidate.result_bytes <= _INITIALIZER_BYTES
+    cheap = not reasons or home.candidate.result_bytes <= INITIALIZER_BYTES
     return Action.EVALUATE if cheap or not home.candidate.allows(Action.INITIALIZE) else Action.INITIALIZE
 
 
