@@ -18,6 +18,7 @@ _COMMANDS = {  # name: (module in constpolicy.cli, what `constpolicy --help` say
     "compile": ("compile", "Compile like iree-compile, under a policy."),
     "explain": ("explain", "Show the candidates and decisions without finishing the compile."),
     "verify": ("verify", "Show on the CPU that a policy did not change the numbers."),
+    "bisect": ("bisect", "Find the decisions that make a check fail."),
     "diff": ("diff", "Show what changed between two reports or policies."),
     "policy": ("policy", "List, show and check policies."),
 }

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from constpolicy.policy.units import format_size
-from constpolicy.records import Candidate, Decision, Program
+from constpolicy.records import Action, Candidate, Decision, Phase, Program
 
 LARGE_BYTES = 64 * 1024
 
@@ -30,20 +30,40 @@ def pinned_policy(
         "rules:" if large else "rules: []",
     ]
     for candidate, decision in large:
-        lines += _rule(candidate, decision)
+        lines += _rule(candidate, decision.action, decision.reason)
     return "\n".join(lines) + "\n"
 
 
-def _rule(candidate: Candidate, decision: Decision) -> list[str]:
+def avoiding_policy(name: str, extends: str, avoided: Sequence[tuple[Candidate, Action, str]]) -> str:
+    """The YAML text of a policy that takes the given action for each of some candidates, with the reason as a comment.
+
+    Everything else is left to the policy that it extends.
+    """
+    lines = [
+        f"# {_comment(extends)}, without the decisions that make a check on {_comment(name)} fail.",
+        "# Ids stay the same as long as the expressions do.",
+        "schema: 1",
+        f"name: {_quoted(name)}",
+        f"description: {_quoted(f'{extends}, without the decisions that make a check on {name} fail')}",
+        f"extends: {_quoted(extends)}",
+        "rules:",
+    ]
+    for candidate, action, reason in avoided:
+        lines += _rule(candidate, action, reason)
+    return "\n".join(lines) + "\n"
+
+
+def _rule(candidate: Candidate, action: Action, reason: str) -> list[str]:
     sources = ", ".join(source.name for source in candidate.sources) or "nothing"
     place = f" at {candidate.location}" if candidate.location else ""
+    late = f", phase: {candidate.phase}" if candidate.phase is Phase.DISPATCH_CREATION else ""
     return [
         f"  # {candidate.kind} of {_comment(sources)} to {candidate.type.text}, {format_size(candidate.result_bytes)}"
         f"{_comment(place)}",
-        f"  # {_comment(decision.reason)}",
+        f"  # {_comment(reason)}",
         f"  - name: {_quoted(f'{candidate.kind} {candidate.id}')}",
-        f"    when: {{id: {_quoted(candidate.id)}}}",
-        f"    action: {decision.action}",
+        f"    when: {{id: {_quoted(candidate.id)}{late}}}",
+        f"    action: {action}",
     ]
 
 

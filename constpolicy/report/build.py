@@ -37,7 +37,7 @@ def build(
         input=command.input,
         output=command.output if finished else None,
         flags=list(command.library_flags),
-        versions=Versions(constpolicy=metadata.version("constpolicy"), iree_compiler=_iree_version()),
+        versions=Versions(constpolicy=metadata.version("constpolicy"), iree_compiler=iree_version()),
         policy=PolicyReport(
             name=compiled.policy.policy.name, origin=compiled.policy.origin, content=compiled.policy.policy.as_data()
         ),
@@ -59,7 +59,8 @@ def _not_shared(compiled: Compiled) -> list[str]:
     return [f"candidate {id} was not shared: {reason}" for id, reason in compiled.evaluation.not_shared.items()]
 
 
-def _iree_version() -> str:
+def iree_version() -> str:
+    """The version of the compiler that is installed."""
     for package in ("iree-base-compiler", "iree-compiler"):
         try:
             return metadata.version(package)
