@@ -11,6 +11,7 @@ from iree.compiler import ir
 from constpolicy.candidates.contents import Contents
 from constpolicy.candidates.index import STORES, Section
 from constpolicy.candidates.kinds import TRANSPARENT
+from constpolicy.compiler.versions import newest_name
 
 _LENGTH = 12  # hexadecimal digits
 _NAMES_A_GLOBAL = "global"
@@ -22,8 +23,8 @@ class Fingerprints:
     """Hashes expressions of one module.
 
     Names of ops, attributes and types count, and which values go where; locations, barriers, the order of independent
-    ops and the numbering of symbols do not. A source counts by its content key, a global by the fingerprint of what
-    computes it.
+    ops, the numbering of symbols and the older names of ops do not. A source counts by its content key, a
+    global by the fingerprint of what computes it.
     """
 
     def __init__(self, contents: Contents) -> None:
@@ -65,7 +66,7 @@ class Fingerprints:
         for value in (*op.results, *arguments):
             inside[value] = f"%{len(inside)}"
         types = [str(result.type) for result in op.results]
-        return " ".join([op.name, *operands, *self._attributes(op), "->", *types])
+        return " ".join([newest_name(op.name), *operands, *self._attributes(op), "->", *types])
 
     def _attributes(self, op: ir.Operation) -> list[str]:
         if (content := self._contents.of(op)) is not None:

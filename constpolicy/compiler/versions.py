@@ -17,7 +17,7 @@ from iree.compiler.version import VERSION
 
 @dataclass(frozen=True)
 class _Missing:
-    """A method or property that the bindings have only `since` a version."""
+    """A method or property that older bindings lack; `since` is the first supported version that has it."""
 
     owner: str
     name: str
@@ -67,10 +67,18 @@ _MISSING = (
     _Missing("OpAttributeMap", "get", "3.10", _attribute_or_default),
     _Missing("OpAttributeMap", "__iter__", "3.9", _attribute_names),
     _Missing("AffineExpr", "maybe_downcast", "3.10", _of_own_class),
-    _Missing("Operation", "block", "3.0", property(_block_of)),
+    _Missing("Operation", "block", "3.6", property(_block_of)),
     _Missing("Operation", "is_before_in_block", "3.7", _comes_before),
     _Missing("OpView", "is_before_in_block", "3.7", _comes_before),
 )
+
+
+_RENAMED = {"tensor.pack": "linalg.pack", "tensor.unpack": "linalg.unpack"}  # by 3.6
+
+
+def newest_name(op_name: str) -> str:
+    """What the newest version calls this op."""
+    return _RENAMED.get(op_name, op_name)
 
 
 def complete_bindings() -> None:
