@@ -75,6 +75,8 @@ class TensorVerification(_Record):
 
     def summary(self) -> str:
         """One line: "tensors: 12 of 14 evaluated results bit-exact, 1 failed, 1 not checked"."""
+        if not self.tensors:
+            return "tensors: nothing was evaluated"
         exact = sum(tensor.bit_exact for tensor in self.tensors)
         results = "evaluated result" if len(self.tensors) == 1 else "evaluated results"
         within = sum(tensor.passed and tensor.compared and not tensor.bit_exact for tensor in self.tensors)

@@ -207,5 +207,11 @@ def test_the_text_names_what_failed_first_and_what_is_not_checked_with_its_reaso
     ]
 
 
+def test_a_program_of_which_nothing_is_evaluated_passes_and_says_so() -> None:
+    result = TensorVerification(tolerance=EXACT, reason="a test")
+    assert result.passed
+    assert list(result.lines()) == ["tensors: nothing was evaluated"]
+
+
 def test_what_is_not_checked_is_no_failure() -> None:
     assert verification(not_checked="a reason").passed
