@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from constpolicy import pipeline
@@ -40,9 +40,9 @@ class Compiled:
     """
 
     exit_code: int
-    policy: LoadedPolicy | None
+    chosen: AnyPolicy | None
     program: Program | None = None
-    outcome: Outcome | None = None
+    known_outcome: Outcome | None = None  # None also where it is worked out only if it is wanted
     evaluation: Evaluation = field(default_factory=Evaluation)
     declarations: Mapping[str, str] = field(default_factory=dict)
     expressions: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +50,18 @@ class Compiled:
     seconds: Mapping[str, float] = field(default_factory=dict)
     facts: ProgramFacts = field(default_factory=ProgramFacts)
     check: CheckModule | None = None
+
+    @cached_property
+    def policy(self) -> LoadedPolicy | None:
+        """The policy in force."""
+        return None if self.chosen is None else _load(self.chosen)
+
+    @cached_property
+    def outcome(self) -> Outcome | None:
+        """What was decided."""
+        if self.known_outcome is not None or self.program is None or self.policy is None:
+            return self.known_outcome
+        return decided(self.program, self.policy.policy)[1]
 
 
 @dataclass
@@ -75,7 +87,14 @@ class _Attempt:
         self.tells_steps = listener is not None
         known_flags = () if _sets_no_flags(self.chosen) else None  # what is loaded meanwhile, need not be waited for
         work = partial(pipeline.compile_module, command, output, known_flags)
-        return child.run(work, answer=self._answer, listener=listener, meanwhile=self.loaded)
+        meanwhile = (lambda: None) if self._is_plain_upstream else self.loaded
+        return child.run(work, answer=self._answer, listener=listener, meanwhile=meanwhile)
+
+    @property
+    def _is_plain_upstream(self) -> bool:
+        """Whether everything is evaluated, which is known without loading the policy."""
+        is_upstream = isinstance(self.chosen, Choice) and self.chosen.is_builtin and self.chosen.reference == "upstream"
+        return is_upstream and not self.explain_only and not self.left_out
 
     def loaded(self) -> LoadedPolicy:
         """The policy, loaded when it is first asked for."""
@@ -99,6 +118,9 @@ class _Attempt:
         return {decision.candidate_id: decision.action for decision in outcome.decisions}
 
     def _decide(self, program: Program) -> pipeline.Orders | None:
+        if self._is_plain_upstream:
+            self.program = _as_iree_compile_takes_it(program)
+            return everything_evaluated(program, only_evaluate=self.only_evaluate, check_output=self.check_output)
         policy = self.loaded().policy
         self.program, self.outcome, actions = decided(program, policy, strict=self.strict)
         second_stop = self.second_stop or policy.looks_at_dispatch_creation
@@ -121,13 +143,15 @@ class _Attempt:
 
     @property
     def name(self) -> str:
+        if self._is_plain_upstream:
+            return "upstream"
         return self.policy.policy.name if self.policy else "?"
 
     @property
     def decided(self) -> tuple[Program | None, Outcome | None]:
         """All candidates and decisions, those of the second stop last."""
         if self.program is None or self.outcome is None or self.late is None:
-            return self.program, self.outcome
+            return self.program, self.outcome  # the latter is None under `upstream`
         program, outcome = self.late
         candidates = (*self.program.candidates, *program.candidates)
         decisions = (*self.outcome.decisions, *outcome.decisions)
@@ -293,6 +317,12 @@ class _Ladder:
         self.warn(reason)
 
 
+def everything_evaluated(program: Program, *, only_evaluate: bool, check_output: str | None) -> pipeline.Orders:
+    """The orders under `upstream`, which need no decisions."""
+    actions = dict.fromkeys((candidate.id for candidate in program.candidates), Action.EVALUATE)
+    return pipeline.Orders(actions, survive_const_eval=False, only_evaluate=only_evaluate, check_output=check_output)
+
+
 def decided(program: Program, policy: Policy, *, strict: bool = False) -> tuple[Program, Outcome, dict[str, Action]]:
     """The program as this policy may treat it, the decisions, and the actions to carry out by candidate id."""
     from constpolicy.policy.decide import decide
@@ -348,9 +378,9 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
     program, outcome = attempt.decided
     return Compiled(
         exit_code=finished.exit_code,
-        policy=attempt.policy,
+        chosen=attempt.policy or attempt.chosen,
         program=program,
-        outcome=outcome,
+        known_outcome=outcome,
         evaluation=finished.evaluation,
         declarations=finished.declarations,
         expressions=finished.expressions,
