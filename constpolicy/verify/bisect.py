@@ -205,6 +205,8 @@ class _Bisection:
             return Trial(policy_decides=0)
         if last.exit_code != 0:
             return self._noted(Symptom.COMPILE, last.first_error or "the compiler does not say why")
+        if (top := self.results.get(None)) is not None and top.symptom is Symptom.COMPILE:
+            return self._noted(None, None)  # it compiles, and nothing else is asked
         assert self.check is not None
         build = Build(self._file, self.folder / "baseline.vmfb", question.declarations, question.facts)
         failure = self.check.failure(build)
@@ -262,7 +264,7 @@ class _Bisection:
             raise NothingCompiles(f"the compile fails under {policy} and under {baseline}: {top.failure}")
         if base.symptom is Symptom.COMPILE:
             raise ConstPolicyError(f"the compile fails under {baseline}: {base.failure}; name another --baseline")
-        if base.symptom is Symptom.CHECK:
+        if base.symptom is Symptom.CHECK and top.symptom is not Symptom.COMPILE:
             flags = "; the policy's flags are set there, too" if self.policy.policy.flags else ""
             raise ConstPolicyError(
                 f"the check fails under {baseline}, too, so no decision is to blame: {base.failure}{flags}"

@@ -26,7 +26,8 @@ def lines(bisection: Bisection) -> Iterator[str]:
 
 def trial_line(number: int, trial: Trial) -> str:
     """What to tell while the search goes on."""
-    return f"compile {number}, {trial.policy_decides} decisions of the policy: {trial.failure or 'nothing is wrong'}"
+    decisions = f"{trial.policy_decides} {'decision' if trial.policy_decides == 1 else 'decisions'}"
+    return f"compile {number}, {decisions} of the policy: {trial.failure or 'nothing is wrong'}"
 
 
 def _culprit(culprit: Culprit) -> Iterator[str]:
