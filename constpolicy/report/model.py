@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from constpolicy.report.file_report import FileReport
+
 SCHEMA_VERSION = 1
 
 
@@ -77,13 +79,14 @@ class DuplicateReport(_Record):
 
 
 class Totals(_Record):
-    """`predicted_growth_bytes` is against leaving every candidate for load time."""
+    """`predicted_growth_bytes` is against leaving every candidate for load time; that of `upstream` is, too."""
 
     candidates: int
     constant_bytes: int
     actions: dict[str, int]
     evaluated_bytes: int
     predicted_growth_bytes: int
+    upstream_growth_bytes: int | None = None
     file_bytes: int | None
 
 
@@ -98,6 +101,7 @@ class Report(_Record):
     """Everything about one compile or explain.
 
     `budgets` say what each came to, what was given up for them, and what more of them would buy.
+    `file` is what the output holds, if it is a .vmfb.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -113,4 +117,5 @@ class Report(_Record):
     fallbacks: list[str]
     warnings: list[str]
     verification: dict[str, Any] | None = None
+    file: FileReport | None = None
     timing: Timing
