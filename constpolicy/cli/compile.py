@@ -33,7 +33,9 @@ _FALLBACK_HELP = "A policy to try if the compile fails, before `upstream`; repea
 
 @click.command("compile", cls=DropInCommand)
 @click.option("--policy", metavar="NAME|FILE", help="A built-in policy or a YAML file. Without it: see `policy list`.")
-@click.option("--policy-report", metavar="FILE.json", type=click.Path(dir_okay=False), help="Write the report here.")
+@click.option(
+    "--policy-report", metavar="FILE.json|.html", type=click.Path(dir_okay=False), help="Write the report here."
+)
 @click.option("--policy-summary", is_flag=True, help="Print the decisions and sizes on stderr.")
 @click.option("--policy-verify", is_flag=True, help="Run the result against upstream's; ends with 3 if they differ.")
 @click.option("--policy-gate", "policy_gates", multiple=True, metavar="GATE", help=_GATE_HELP)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
 @click.argument("after", metavar="B.json", required=False)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.option("--policies", metavar="A,B", help="Compare the decisions of two policies about MODEL.")
-@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
+)
 def command(before: str, after: str | None, flags: tuple[str, ...], policies: str | None, format_: str) -> int:
     """Show what changed between two reports, by candidate, the largest change first.
 
@@ -26,6 +27,7 @@ def command(before: str, after: str | None, flags: tuple[str, ...], policies: st
     model or two versions of IREE. With --policies, MODEL is explained under both; FLAGS, after `--`, are
     iree-compile's.
     """
+    from constpolicy.cli import reporting
     from constpolicy.report import diff
     from constpolicy.report.text import plain
 
@@ -35,10 +37,14 @@ def command(before: str, after: str | None, flags: tuple[str, ...], policies: st
     elif after is None:
         raise ConstPolicyError("diff takes two reports, or a model with --policies A,B")
     else:
-        reports = [_read(before), _read(after)]
+        reports = [reporting.read(before), reporting.read(after)]
     difference = diff.compare(*reports)
     if format_ == "json":
         click.echo(difference.model_dump_json(indent=2))
+    elif format_ == "html":
+        from constpolicy.report.html import difference_page
+
+        click.echo(difference_page(difference), nl=False)
     else:
         written = diff.lines(difference) if format_ == "text" else diff.markdown(difference)
         click.echo("\n".join(plain(line) for line in written))
@@ -65,16 +71,3 @@ def _explained(model: str, policy: str, flags: list[str]) -> Report:
     if compiled.exit_code != 0:
         raise ConstPolicyError(f"{model} does not compile")
     return build(line, compiled, finished=False)
-
-
-def _read(path: str) -> Report:
-    from pydantic import ValidationError
-
-    from constpolicy.report.model import Report
-
-    try:
-        return Report.model_validate_json(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConstPolicyError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValidationError, UnicodeDecodeError):
-        raise ConstPolicyError(f"{path}: this is no report of this version of constpolicy") from None

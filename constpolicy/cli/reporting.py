@@ -8,15 +8,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from constpolicy.compiler.output import replacing
+from constpolicy.records import ConstPolicyError
 
 if TYPE_CHECKING:
     from constpolicy.report.model import Report
     from constpolicy.report.text import Order
 
 
+def read(path: str) -> Report:
+    """Reads a report that was written as JSON. Raises ConstPolicyError if it is none."""
+    from pydantic import ValidationError
+
+    from constpolicy.report.model import Report
+
+    try:
+        return Report.model_validate_json(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConstPolicyError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValidationError, UnicodeDecodeError):
+        raise ConstPolicyError(f"{path}: this is no report of this version of constpolicy") from None
+
+
 def write(report: Report, path: str) -> None:
-    """Writes the report as JSON; "-" is stdout."""
-    text = report.model_dump_json(indent=2) + "\n"
+    """Writes the report: as HTML to a file of that suffix, else as JSON; "-" is stdout."""
+    if Path(path).suffix.lower() in (".html", ".htm"):
+        from constpolicy.report.html import report_page
+
+        write_text(report_page(report), path)
+    else:
+        write_text(report.model_dump_json(indent=2) + "\n", path)
+
+
+def write_text(text: str, path: str) -> None:
+    """Writes the text to a file, which is replaced only by all of it, or to stdout ("-")."""
     if path == "-":
         sys.stdout.write(text)
         return

@@ -9,7 +9,8 @@ from typing import Any
 
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.driver import Compiled
-from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Evaluation, Source
+from constpolicy.policy.growth import Liveness
+from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Evaluation, Program, Source
 from constpolicy.report.model import (
     CandidateReport,
     DuplicateReport,
@@ -125,5 +126,12 @@ def _totals(command: CommandLine, compiled: Compiled, decisions: dict[str, Decis
         actions=dict(sorted(Counter(str(d.action) for d in decisions.values()).items())),
         evaluated_bytes=sum(c.result_bytes for c in stored),
         predicted_growth_bytes=compiled.outcome.predicted_growth_bytes,
+        upstream_growth_bytes=_upstream_growth(compiled.program),
         file_bytes=output.stat().st_size if finished and output.is_file() else None,
     )
+
+
+def _upstream_growth(program: Program) -> int:
+    """What the constants grow by where const-eval evaluates all that it can."""
+    actions = {c.id: Action.EVALUATE if c.allows(Action.EVALUATE) else Action.INITIALIZE for c in program.candidates}
+    return Liveness(program).file_growth(actions)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel, ConfigDict
 
 from constpolicy.policy.units import format_size
+from constpolicy.report.markdown import cell
 from constpolicy.report.model import CandidateReport, Report
 
 
@@ -103,7 +104,7 @@ def lines(difference: Difference) -> Iterator[str]:
 
 def markdown(difference: Difference) -> Iterator[str]:
     """The difference as Markdown, for a pull request."""
-    yield f"**{_cell(difference.before)}** → **{_cell(difference.after)}**"
+    yield f"**{cell(difference.before)}** → **{cell(difference.after)}**"
     yield ""
     yield from (f"- {line}" for line in _totals(difference))
     if difference.candidates:
@@ -113,7 +114,7 @@ def markdown(difference: Difference) -> Iterator[str]:
     for change in difference.candidates:
         what = f"{change.kind} of {change.source} to {change.type}"
         cells = (change.id, change.before or "absent", change.after or "gone", what, change.location or "")
-        yield f"| {_signed(change.bytes)} | {' | '.join(_cell(cell) for cell in cells)} |"
+        yield f"| {_signed(change.bytes)} | {' | '.join(cell(text) for text in cells)} |"
 
 
 def _totals(difference: Difference) -> Iterator[str]:
@@ -126,9 +127,3 @@ def _totals(difference: Difference) -> Iterator[str]:
 
 def _signed(size: int) -> str:
     return f"{'+' if size >= 0 else ''}{format_size(size)}"
-
-
-def _cell(text: str) -> str:
-    """A model's or policy's text as Markdown that shows it and nothing else."""
-    shown = (char for char in text if char.isprintable())
-    return "".join(char if char.isalnum() or char in " /:.,-" else f"&#{ord(char)};" for char in shown)
