@@ -156,6 +156,7 @@ def _keep_growth_within_limit(
             (candidate, growth)
             for candidate in program.candidates
             if _is_free(decisions[candidate.id])
+            if decisions[candidate.id].decided_by != "limits.max_growth_bytes"  # which may say: evaluate it then
             if (growth := liveness.growth(candidate, actions)) > limit and _has_other(candidate)
         ]
         if not over:

@@ -175,3 +175,9 @@ def test_a_rule_matches_what_its_predicate_says(when: dict[str, object], hits: b
     only = candidate("a", MIB, source("embedding", MIB))
     outcome = decide(program(only), policy(rules=[{"name": "r", "when": when, "action": "inline"}]))
     assert (outcome.decisions[0].action is Action.INLINE) == hits
+
+
+def test_a_growth_limit_whose_alternative_is_to_evaluate_changes_nothing() -> None:
+    limits = {"max_growth_bytes": 0, "otherwise": ["evaluate"]}
+    outcome = decide(program(candidate("a", MIB, source("s", MIB, read_by_main=True))), policy(limits=limits))
+    assert actions_of(outcome.decisions) == [Action.EVALUATE]
