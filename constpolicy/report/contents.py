@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+from constpolicy.report.file_report import FilePart
 from constpolicy.report.model import CandidateReport, Report, SourceReport
 
 _STORED = ("evaluate", "share")
@@ -23,8 +24,11 @@ class Part(BaseModel):
 def parts(report: Report) -> list[Part]:
     """The parts of the file, largest first; they add up to its size, or to the constants' if there is no file.
 
-    Constants that are read by no candidate are one part, as their names are not in the report.
+    They are the measured ones, where the report has them. Else they are predicted, and constants that are read by no
+    candidate are one part, as their names are not in the report.
     """
+    if report.file is not None:
+        return sorted((_measured(part, report) for part in report.file.parts), key=lambda part: -part.bytes)
     results = [
         Part(group="evaluated results", name=_name(c), bytes=c.result_bytes, candidate=c.id)
         for c in report.candidates
@@ -39,6 +43,17 @@ def parts(report: Report) -> list[Part]:
     found = sorted([*results, *sources], key=lambda part: -part.bytes)
     rest = (report.totals.file_bytes or 0) - sum(part.bytes for part in found)
     return [*found, Part(group="code and the rest", name="code and the rest", bytes=rest)] if rest > 0 else found
+
+
+def _measured(part: FilePart, report: Report) -> Part:
+    if part.group != "constants":
+        return Part(group="code and the rest", name=part.name, bytes=part.bytes)
+    again = ", stored again" if part.same_as is not None else ""
+    evaluated = next((c for c in report.candidates if c.id == part.candidate), None)
+    if evaluated is not None:
+        name = f"{_name(evaluated)}{again}"
+        return Part(group="evaluated results", name=name, bytes=part.bytes, candidate=evaluated.id)
+    return Part(group="source constants", name=f"{part.source or part.name}{again}", bytes=part.bytes)
 
 
 def _dies(report: Report, source: SourceReport) -> bool:

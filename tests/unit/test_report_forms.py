@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from constpolicy.report import contents, github, markdown
+from constpolicy.report.file_report import FilePart, FileReport
 from constpolicy.report.html import embedded
 from constpolicy.report.model import CandidateReport, PolicyReport, Report, SourceReport, Timing, Totals, Versions
 
@@ -84,6 +85,27 @@ def test_the_parts_of_a_file_add_up_to_its_size() -> None:
         ("code and the rest", 6 * KIB),
     ]
     assert "dead" not in [part.name for part in found]
+
+
+def test_what_was_measured_in_the_file_goes_before_what_was_predicted() -> None:
+    measured = FileReport(
+        bytes=100,
+        totals={"constants": 80, "rest": 20},
+        parts=[
+            FilePart(group="rest", name="headers", offset=0, bytes=20),
+            FilePart(group="constants", name="_const", offset=20, bytes=50, candidate="a"),
+            FilePart(group="constants", name="_const_1", offset=70, bytes=10, source="table"),
+            FilePart(group="constants", name="_const_2", offset=80, bytes=20, source="table", same_as=70),
+        ],
+    )
+    given = report(candidate("a", 50, "evaluate", source("table", 10)), constants=10, file=100)
+    found = contents.parts(given.model_copy(update={"file": measured}))
+    assert [(part.group, part.name, part.bytes) for part in found] == [
+        ("evaluated results", "transpose of table", 50),
+        ("code and the rest", "headers", 20),
+        ("source constants", "table, stored again", 20),
+        ("source constants", "table", 10),
+    ]
 
 
 def test_a_source_that_something_computes_from_at_load_time_stays_in_the_file() -> None:

@@ -147,6 +147,15 @@ function treemap(parts) {
   section("What the file holds", legend, where, map, back, list);
 }
 
+function functions(all) {
+  const columns = [
+    { title: "function", value: (f) => f.name },
+    { title: "dispatches", number: true, value: (f) => f.dispatches },
+    { title: "bytecode", number: true, value: (f) => f.bytes, cell: (f) => size(f.bytes) },
+  ];
+  section("Functions", table("The dispatches that stand in each; those in a loop count once", columns, all, columns[1]).element);
+}
+
 function details(candidate) {
   const pairs = [
     ["symbol", candidate.symbol], ["type", candidate.type], ["contains", candidate.contains.join(", ")],
@@ -242,6 +251,7 @@ function showReport(report, parts) {
   if (report.policy.content.description) main.append(make("p", { class: "quiet" }, report.policy.content.description));
   listed("Warnings", [...report.fallbacks, ...report.warnings], "warn");
   if (parts.length) treemap(parts);
+  if (report.file && report.file.functions.length) functions(report.file.functions);
   candidates(report.candidates);
   if (report.verification) verification(report.verification);
   listed("Budgets", report.budgets);
