@@ -97,7 +97,7 @@ def check(version: str, pytest_arguments: Sequence[str]) -> Result:
     print(f"check_versions: testing with IREE {version}", file=sys.stderr)
     record = FOLDER / f"{version}.xml"
     record.unlink(missing_ok=True)
-    options = ("-p", "no:cacheprovider", "--quiet", f"--junitxml={record}", "--override-ini=junit_family=xunit1")
+    options = ("--full", "-p", "no:cacheprovider", "--quiet", f"--junitxml={record}", "-o", "junit_family=xunit1")
     subprocess.run([python, "-m", "pytest", *options, *TESTS, *pytest_arguments], cwd=ROOT, stdout=sys.stderr)
     if not record.is_file():
         return Result(version, failed=("the tests did not run",))

@@ -69,6 +69,7 @@ def again(source: Path, folder: Path, flags: tuple[str, ...], *more: str) -> byt
     return (folder / "again").read_bytes()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("flags", list(FLAGS))
 @pytest.mark.parametrize("name", [case.name for case in CASES])
 def test_upstream_gives_what_iree_compile_gives_or_fails_as_it_does(
@@ -97,6 +98,7 @@ def test_an_expression_has_the_same_id_in_every_version(programs: Path, name: st
     assert tuple(candidate.id for candidate in candidates) == IDS[name, flags]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("action", ["evaluate", "initialize", "inline", "fuse", "share"])
 @pytest.mark.parametrize("name", ["rope_table", "several_functions", "tied_concat", "user_initializer"])
 def test_a_program_computes_the_same_whatever_becomes_of_its_candidates(
@@ -109,6 +111,7 @@ def test_a_program_computes_the_same_whatever_becomes_of_its_candidates(
     assert verification.passed, verification.summary()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("policy", BUILT_IN)
 def test_every_built_in_policy_passes_its_verification(programs: Path, policy: str) -> None:
     ended = constpolicy("verify", programs / "tied_plain.mlir", "--policy", policy, *CPU, *FLAGS["tiled"])
