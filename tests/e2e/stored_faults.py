@@ -50,7 +50,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, faults: Mapping[str, Fault]) -> None:
     def evaluate_chosen(session: Any, module: ir.Operation, *arguments: Any, **options: Any) -> Evaluation:
         evaluation = right(session, module, *arguments, **options)
         for op in top_level(module):
-            if (fault := faults.get(symbol(op))) is not None:
+            fault = faults.get(symbol(op))
+            if fault is not None and "initial_value" in op.attributes:  # it was evaluated
                 value = np.array(ir.DenseElementsAttr(op.attributes["initial_value"]))
                 op.attributes["initial_value"] = ir.DenseElementsAttr.get(fault(value))
         return evaluation

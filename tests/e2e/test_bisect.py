@@ -9,18 +9,28 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from math import ceil, log2
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from constpolicy.compiler.flags import parse
+from constpolicy.policy.load import load_policy
+from constpolicy.policy.schema import Verify
+from constpolicy.verify.bisect import find_causes
+from constpolicy.verify.bisect_check import NumericCheck
+from constpolicy.verify.settings import Settings
 from tests.cli.comparison import program
 from tests.e2e.bisect_programs import check_against, line_of, products
 from tests.e2e.programs import CPU, action_policy, compile_under, compile_upstream, constpolicy
+from tests.e2e.stored_faults import Fault, as_integers, one_bit, plant, through_half, transposed
+from tests.e2e.test_verify_tensors import table, turned_tables
 
 ANY_CPU = (*CPU[:2], "--iree-llvmcpu-target-cpu=generic")
 WITHOUT = ("--baseline", "none")
+COUNT = 8
 
 
 def bisected(source: Path | str, *arguments: str | Path, flags: tuple[str, ...] = CPU) -> dict[str, Any]:
@@ -50,7 +60,26 @@ def assert_names_one_of(tmp_path: Path, count: int, culprit: int) -> None:
 
 
 def test_one_candidate_of_eight_is_named(tmp_path: Path) -> None:
-    assert_names_one_of(tmp_path, 8, 5)
+    assert_names_one_of(tmp_path, COUNT, 5)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        one_bit,
+        pytest.param(transposed, marks=pytest.mark.full),
+        pytest.param(through_half, marks=pytest.mark.full),
+        pytest.param(as_integers, marks=pytest.mark.full),
+    ],
+)
+def test_a_result_that_is_stored_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    plant(monkeypatch, {table(5): fault})
+    line = parse([str(written(tmp_path, turned_tables(COUNT))), *CPU])
+    upstream, none = load_policy("upstream"), load_policy("none")
+    found = find_causes(line, upstream, none, partial(NumericCheck, line, Verify(), settings=Settings()), tmp_path)
+    ((difference,),) = found.causes
+    assert difference.candidate.symbol == f"@{table(5)}"
+    assert len(found.trials) <= 2 * ceil(log2(COUNT)) + 3
 
 
 @pytest.mark.full
