@@ -20,6 +20,7 @@ _COMMANDS = {  # name: (module in constpolicy.cli, what `constpolicy --help` say
     "verify": ("verify", "Show on the CPU that a policy did not change the numbers."),
     "bisect": ("bisect", "Find the decisions that make a check fail."),
     "diff": ("diff", "Show what changed between two reports or policies."),
+    "size": ("size", "Show what a .vmfb holds, to the byte."),
     "report": ("report", "Show a written report as a table, HTML, Markdown or annotations."),
     "policy": ("policy", "List, show and check policies."),
 }

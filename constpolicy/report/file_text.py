@@ -1,0 +1,54 @@
+"""What a finished file holds, as text for the terminal."""
+
+from __future__ import annotations
+
+from constpolicy.policy.units import format_size
+from constpolicy.report.file_report import FilePart, FileReport
+
+_SHOWN = 12
+
+
+def lines(report: FileReport, *, all_parts: bool = False) -> list[str]:
+    """The sizes by group, the largest parts (or all, in the order of the file), the duplicates, the functions."""
+    shown = report.parts if all_parts else sorted(report.parts, key=lambda part: -part.bytes)[:_SHOWN]
+    text = [*totals(report), "", *(_row(part) for part in shown)]
+    if rest := len(report.parts) - len(shown):
+        size = sum(part.bytes for part in report.parts) - sum(part.bytes for part in shown)
+        text.append(f"{size:>15,}  {rest} smaller parts")
+    if report.functions:
+        text += ["", f"{'bytecode':>15}  {'dispatches':>10}  function"]
+        text += [
+            f"{function.bytes:>15,}  {function.dispatches:>10}  {_plain(function.name)}"
+            for function in report.functions
+        ]
+    return text
+
+
+def totals(report: FileReport) -> list[str]:
+    """One line for each group, and one for the file."""
+    counts = {group: sum(part.group == group for part in report.parts) for group in report.totals}
+    text = [
+        f"{size:>15,}  {100 * size / report.bytes:5.1f} %  {group} ({counts[group]})"
+        for group, size in report.totals.items()
+    ]
+    text.append(f"{report.bytes:>15,}  100.0 %  the file")
+    if duplicates := report.duplicates:
+        twice = sum(part.bytes for part in duplicates)
+        text.append(f"stored more than once: {len(duplicates)} copies, {format_size(twice)}")
+    return text
+
+
+def _row(part: FilePart) -> str:
+    about = [part.group, _plain(part.name)]
+    about += [part.type] if part.type else []
+    about += [f"from {_plain(part.source)}"] if part.source and part.source != part.name else []
+    about += [f"result of {part.candidate}"] if part.candidate else []
+    about += [f"every element 0x{part.splat}"] if part.splat else []
+    about += [f"the same bytes as at {part.same_as:,}"] if part.same_as is not None else []
+    about += ["constants that are not told apart"] if part.not_told_apart else []
+    return f"{part.bytes:>15,}  at {part.offset:<13,}  {', '.join(about)}"
+
+
+def _plain(text: str) -> str:
+    """With control characters, which could move the cursor or worse, made visible."""
+    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
