@@ -148,3 +148,22 @@ def test_tightening_a_budget_never_increases_what_it_bounds(program: Program, lo
         assert wide is not None
         assert narrow.predicted_growth_bytes <= (loose - less) * KIB
         assert wide.predicted_growth_bytes <= loose * KIB
+
+
+alternatives = st.lists(st.sampled_from([action.value for action in Action]), min_size=1, max_size=3)
+
+
+@given(program=programs(), rules=rules, limits=limits, ways=st.tuples(alternatives, alternatives, alternatives))
+def test_whatever_the_alternatives_are_everything_is_decided_by_something_legal(
+    program: Program, rules: list[object], limits: dict[str, object], ways: tuple[list[str], list[str], list[str]]
+) -> None:
+    otherwise, of_limits, of_budgets = ways
+    wanted = policy(
+        rules=rules,
+        limits={**limits, "otherwise": of_limits},
+        budgets={"file_growth": "100%", "otherwise": of_budgets},
+        otherwise=otherwise,
+    )
+    outcome = _decided(program, wanted)
+    decided = zip(program.candidates, outcome.decisions, strict=True) if outcome is not None else ()
+    assert all(one.allows(decision.action) or decision.action is Action.INLINE for one, decision in decided)
