@@ -64,9 +64,9 @@ _EXPRESSIONS = (
     "AffineCeilDivExpr",
 )
 _MISSING = (
-    _Missing("OpAttributeMap", "get", "3.10", _attribute_or_default),
+    _Missing("OpAttributeMap", "get", "3.11", _attribute_or_default),
     _Missing("OpAttributeMap", "__iter__", "3.9", _attribute_names),
-    _Missing("AffineExpr", "maybe_downcast", "3.10", _of_own_class),
+    _Missing("AffineExpr", "maybe_downcast", "3.11", _of_own_class),
     _Missing("Operation", "block", "3.6", property(_block_of)),
     _Missing("Operation", "is_before_in_block", "3.7", _comes_before),
     _Missing("OpView", "is_before_in_block", "3.7", _comes_before),
