@@ -7,7 +7,7 @@ are the same bytes. IREE does not inline these globals, so that nothing folds th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from iree.compiler import ir
@@ -38,7 +38,10 @@ def store_once(module: ir.Operation) -> tuple[Duplicate, ...]:
     for stored in _stored(indexed):
         type, device = stored.content.type.element_type, str(stored.op.attributes.get(_AFFINITY))
         groups.setdefault((stored.content.key, type, device), []).append(stored)
-    return tuple(_merge(indexed, same) for same in groups.values() if len(same) > 1)
+    loads: dict[str, list[ir.Operation]] = {}  # by global, looked up before any is replaced
+    for load in (load for section in indexed.sections for load in section.loads):
+        loads.setdefault(accessed(load), []).append(load)
+    return tuple(_merge(loads, same) for same in groups.values() if len(same) > 1)
 
 
 def _stored(indexed: Index) -> list[_Stored]:
@@ -52,15 +55,12 @@ def _stored(indexed: Index) -> list[_Stored]:
     ]
 
 
-def _merge(indexed: Index, same: Sequence[_Stored]) -> Duplicate:
+def _merge(loads: Mapping[str, Sequence[ir.Operation]], same: Sequence[_Stored]) -> Duplicate:
     """Makes the first of the globals the one that all loads of the others read."""
     kept, *others = same
-    names = {other.name for other in others}
-    for section in indexed.sections:
-        for load in section.loads:
-            if accessed(load) in names:
-                _redirect(load, kept)
     for other in others:
+        for load in loads.get(other.name, ()):
+            _redirect(load, kept)
         other.op.erase()
     return Duplicate(
         name=kept.content.name,
