@@ -45,5 +45,7 @@ def _culprit(difference: Difference) -> Culprit:
         functions=candidate.functions,
         action=str(difference.action),
         baseline_action=str(difference.baseline),
-        reason=f"{decision.decided_by}: {decision.reason}",
+        reason=decision.reason
+        if decision.decided_by in decision.reason
+        else f"{decision.decided_by}: {decision.reason}",
     )

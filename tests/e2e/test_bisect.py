@@ -22,6 +22,7 @@ from constpolicy.policy.schema import Verify
 from constpolicy.verify.bisect import find_causes
 from constpolicy.verify.bisect_check import NumericCheck
 from constpolicy.verify.settings import Settings
+from scripts.models.cases import write
 from tests.cli.comparison import program
 from tests.e2e.bisect_programs import check_against, line_of, products
 from tests.e2e.programs import CPU, action_policy, compile_under, compile_upstream, constpolicy
@@ -143,6 +144,19 @@ def test_the_candidate_that_const_eval_crashes_on_is_named(tmp_path: Path) -> No
     assert result["symptom"] == "compile"
     assert "SIGSEGV in phase 'const-eval'" in result["failure"]
     assert "tensor.extract" in (tmp_path / "cause-1.mlir").read_text()
+
+
+def test_a_decision_about_what_dispatch_creation_hoists_is_named_and_avoided(tmp_path: Path) -> None:
+    (source,) = write(tmp_path, ["dequantized_weight"])
+    policy, pinned, bad, good = (tmp_path / name for name in ("p.yaml", "pinned.yaml", "bad.vmfb", "good.vmfb"))
+    policy.write_text("schema: 1\nname: p\nrules: [{when: {phase: dispatch-creation}, action: inline}]\n")
+    compile_under(policy, source, bad)
+    check = f"{sys.executable} -c 'import os, sys; sys.exit(os.path.getsize(sys.argv[1]) == {bad.stat().st_size})'"
+    result = bisected(source, "--policy", policy, "--check", f"{check} {{vmfb}}", "-o", pinned)
+    ((found,),) = result["causes"]
+    assert (found["phase"], found["action"], found["baseline_action"]) == ("dispatch-creation", "inline", "initialize")
+    compile_under(pinned, source, good)
+    assert good.stat().st_size != bad.stat().st_size
 
 
 def test_a_program_that_compiles_under_neither_ends_with_1(tmp_path: Path) -> None:
