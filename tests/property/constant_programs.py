@@ -371,6 +371,7 @@ def result_of(body: Body) -> Value:
     else:
         shape = tuple(body.pick.choice([3, 4, 8, 16, 24]) for _ in range(body.pick.randint(1, 3)))
         value = body.constant(shape, body.pick.choice(ELEMENTS))
-    for _ in range(body.pick.randint(1, 5)):
-        value = body.pick.choice(STEPS)(body, value)
+    steps = body.pick.choices(STEPS, k=body.pick.randint(1, 5))
+    for step in body.pick.choice([steps, steps, steps, [transposed], []]):  # without any, the table itself is read
+        value = step(body, value)
     return body.pick.choice(READERS)(body, widened(body, value))

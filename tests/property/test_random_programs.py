@@ -27,6 +27,7 @@ from tests.property.share_text import Array
 
 FEW, MANY = 1, 48
 FUNCTIONS, POLICIES = 10, 5
+FAST = "--iree-llvmcpu-debug-symbols=false"  # to compile
 LEAST_COMPARED = 2000
 SLOW = settings(deadline=None, derandomize=True, print_blob=True, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(1, 2**32 - 1)  # drawn choice by choice, most programs and policies would be small and alike
@@ -46,7 +47,7 @@ class Builds:
 
     def make(self, source: Path) -> None:
         self.policies.insert(0, load_policy("upstream").policy)
-        work = partial(trials.run_trials, parse([str(source), "-o", "-", *CPU]), ())
+        work = partial(trials.run_trials, parse([str(source), *CPU, FAST]), ())
         ended = child.run(work, answer=self._answer)
         assert ended.crash is None, f"{ended.crash} under {self.files[-1][1]}"
         assert ended.result is not None
