@@ -106,6 +106,8 @@ def _tensors(result: dict[str, Any] | None) -> str:
     if result is None:
         return "-"
     tensors = result["tensors"]
+    if not tensors:
+        return "nothing evaluated"
     compared = [tensor for tensor in tensors if not tensor["not_checked"]]
     exact = sum(tensor["bit_exact"] for tensor in compared)
     failed = sum(not tensor["passed"] for tensor in tensors)
