@@ -19,7 +19,7 @@ from constpolicy.compiler.output import CannotWrite, replacing
 from constpolicy.compiler.phases import CHECK_MODULE
 from constpolicy.halving import culprits
 from constpolicy.policy.choice import Choice
-from constpolicy.records import Action, CheckModule, Decision, Evaluation, Program
+from constpolicy.records import Action, CheckModule, Decision, Evaluation, Program, StoredConstants
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
@@ -50,6 +50,7 @@ class Compiled:
     seconds: Mapping[str, float] = field(default_factory=dict)
     facts: ProgramFacts = field(default_factory=ProgramFacts)
     check: CheckModule | None = None
+    stored: StoredConstants = field(default_factory=StoredConstants)
 
     @cached_property
     def policy(self) -> LoadedPolicy | None:
@@ -75,6 +76,7 @@ class _Attempt:
     only_evaluate: bool = False
     left_out: frozenset[str] = frozenset()  # ids of candidates that are not to be evaluated, whatever was decided
     check_output: str | None = None
+    trace_constants: bool = False
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
@@ -120,7 +122,8 @@ class _Attempt:
     def _decide(self, program: Program) -> pipeline.Orders | None:
         if self._is_plain_upstream:
             self.program = _as_iree_compile_takes_it(program)
-            return everything_evaluated(program, only_evaluate=self.only_evaluate, check_output=self.check_output)
+            orders = everything_evaluated(program, only_evaluate=self.only_evaluate, check_output=self.check_output)
+            return replace(orders, trace_constants=self.trace_constants)
         policy = self.loaded().policy
         self.program, self.outcome, actions = decided(program, policy, strict=self.strict)
         second_stop = self.second_stop or policy.looks_at_dispatch_creation
@@ -139,6 +142,7 @@ class _Attempt:
             only_decide=self.explain_only,
             store_once=policy.share.store_once,
             check_output=self.check_output,
+            trace_constants=self.trace_constants,
         )
 
     @property
@@ -196,6 +200,7 @@ def compile_program(
     listener: child.Listener | None = None,
     warn: Callable[[str], None] = lambda text: None,
     check_output: str | None = None,
+    trace_constants: bool = False,
 ) -> Compiled:
     """Compiles into `command.output`, which is replaced only by a complete file.
 
@@ -206,11 +211,14 @@ def compile_program(
     a crash of that, iree-compile itself. With `strict`, there are no such steps.
 
     `check_output` is where to write the check module (records.CheckModule), if there is something evaluated to check.
+    `trace_constants` asks for `Compiled.stored`.
     """
     with child.interruptible():
         try:
             with replacing(command.output) as output:
-                ladder = _Ladder(command, output.path, (*fallbacks, UPSTREAM), listener, warn, check_output)
+                ladder = _Ladder(
+                    command, output.path, (*fallbacks, UPSTREAM), listener, warn, check_output, trace_constants
+                )
                 compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
                     output.commit()
@@ -231,11 +239,12 @@ class _Ladder:
     listener: child.Listener | None
     warn: Callable[[str], None]
     check_output: str | None = None
+    trace_constants: bool = False
     steps: list[str] = field(default_factory=list)
 
     def top(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, and nothing else."""
-        attempt = _Attempt(policy, strict=True, check_output=self.check_output)
+        attempt = _Attempt(policy, strict=True, check_output=self.check_output, trace_constants=self.trace_constants)
         ended = self._run(attempt)
         if _wrong_flags(ended):
             return self._iree_compile(attempt, ended)
@@ -245,7 +254,7 @@ class _Ladder:
 
     def climb_down(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
-        attempt = _Attempt(policy, strict=False, check_output=self.check_output)
+        attempt = _Attempt(policy, strict=False, check_output=self.check_output, trace_constants=self.trace_constants)
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
@@ -387,4 +396,5 @@ def _compiled(attempt: _Attempt, ended: _Ended) -> Compiled:
         seconds=ended.seconds,
         facts=finished.facts,
         check=finished.check,
+        stored=finished.stored,
     )

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from constpolicy.compiler.child import Link, Step
 from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
-from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, before
-from constpolicy.records import Action, CheckModule, Evaluation, Phase, Program
+from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, PACKED, before
+from constpolicy.records import Action, CheckModule, Evaluation, Phase, Program, StoredConstants, StoredPiece
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -62,6 +62,7 @@ class Orders:
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
     tells_steps: bool = False  # tell which candidate const-eval is at
     check_output: str | None = None  # where to write the check module, a .vmfb (rewrite.check_module)
+    trace_constants: bool = False  # tell how the file's constants are packed, and where they come from
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Finished:
     first_error: str = ""
     facts: ProgramFacts = field(default_factory=ProgramFacts)
     check: CheckModule | None = None  # if Orders.check_output asks for it, and const-eval is on
+    stored: StoredConstants = field(default_factory=StoredConstants)  # if Orders.trace_constants asks for it
 
 
 def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str] | None, link: Link) -> Finished:
@@ -176,6 +178,7 @@ def carry_out(
     """Rewrites the module as ordered, evaluates, and compiles on to the output."""
     from iree.compiler import ir
 
+    from constpolicy.candidates import stored
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
     from constpolicy.rewrite import apply
@@ -186,6 +189,7 @@ def carry_out(
 
     module, initializers, flags = prepared.module, prepared.found.initializers, session.flags()
     expressions = _texts(initializers) if orders.only_decide else {}
+    traced = stored.origins(module) if orders.trace_constants else {}
     with ir.Location.unknown():
         apply.put_back(module, initializers, orders.actions)
         settled = settle(module, prepared.sharing, initializers, orders.actions, prepared.existing)
@@ -206,6 +210,9 @@ def carry_out(
             evaluation = carry_out_sharing(module, prepared.sharing, settled, evaluation)
         if orders.only_evaluate:
             return Finished(0, evaluation, prepared.declarations)
+        if orders.trace_constants:
+            ids = {hoisted.symbol: c.id for c in prepared.program.candidates for hoisted in c.globals}
+            traced = stored.results(module, ids) | traced
         deferred.run(session, module, flags)
         prepared.dump.write(module)
         reached = HOISTING
@@ -221,8 +228,13 @@ def carry_out(
         if orders.store_once and before(OUTLINED, command.compile_to):
             session.run(module, start=reached, end=OUTLINED)
             reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
+        packed: tuple[tuple[StoredPiece, ...], ...] = ()
+        if orders.trace_constants and before(PACKED, command.compile_to):
+            session.run(module, start=reached, end=PACKED)
+            reached, packed = PACKED, stored.segments(module)
         session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
-        return Finished(0, evaluation, prepared.declarations, check=check.compile())
+        kept = StoredConstants(packed, traced)
+        return Finished(0, evaluation, prepared.declarations, check=check.compile(), stored=kept)
 
 
 def _telling(link: Link, program: Program) -> Callable[[Step], None]:

@@ -247,6 +247,45 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class StoredPiece:
+    """A constant, or the padding behind one, in a segment that IREE packs constants into.
+
+    `resource` is the key of a dense_resource; other constants are known by their content.
+    """
+
+    bytes: int
+    type: str
+    resource: str | None = None
+    padding: bool = False
+
+
+@dataclass(frozen=True)
+class ConstantOrigin:
+    """Where a stored content comes from: a source by name, or the evaluated result of a candidate by its id."""
+
+    name: str
+    location: str | None = None
+    candidate_id: str | None = None
+
+
+@dataclass(frozen=True)
+class StoredConstants:
+    """How IREE packs the constants of a file, segment by segment, and what is known by key of their contents."""
+
+    segments: tuple[tuple[StoredPiece, ...], ...] = ()
+    origins: Mapping[str, ConstantOrigin] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Box:
+    """Elements of a tensor: `sizes` of them in each dimension, from `offsets` on in steps of `strides`."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class StoredResult:
     """One global that const-eval gave a value, and the functions of the check module (rewrite.check_module) for it.
 
@@ -266,6 +305,7 @@ class StoredResult:
     returned: str = ""
     obstacle: str | None = None
     location: str | None = None
+    written: tuple[Box, ...] | None = None  # where the expression writes elements; None: everywhere
 
 
 @dataclass(frozen=True)

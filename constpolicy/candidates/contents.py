@@ -14,6 +14,7 @@ from math import prod
 
 from iree.compiler import ir
 
+from constpolicy.candidates.content_key import HASHED_WHOLE, content_key, short
 from constpolicy.candidates.value_types import stored_size, value_type
 from constpolicy.compiler.elements import elements
 from constpolicy.records import Origin, ValueType
@@ -25,9 +26,6 @@ _RESOURCE = re.compile(r"dense_resource<(?:\"((?:[^\"\\]|\\.)*)\"|([^>]*))>")
 _PARAMETER = re.compile(r"#(?:flow|stream)\.parameter\.named<(?:\"([^\"]*)\"::)?\"([^\"]*)\"")
 _PATTERN = "#util.byte_pattern"
 _UNINITIALIZED = "#util.uninitialized"
-_HASHED_WHOLE = 64 * 1024  # bytes; of larger constants samples are hashed
-_SAMPLES = 128
-_SAMPLE = 256  # bytes
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class Contents:
             name = match.group(1) or match.group(2)
             return Content(f"resource {name}", name, type, size, size, Origin.RESOURCE, False)
         splat = text.startswith((_PATTERN, _UNINITIALIZED))
-        key = f"attribute {_short(hashlib.sha256(text.encode()))}"
+        key = f"attribute {short(hashlib.sha256(text.encode()).hexdigest())}"
         return Content(key, key, type, size, 0 if splat else size, Origin.DENSE, splat)
 
     def _dense_key(self, op: ir.Operation, attribute: str, type: ValueType) -> str:
@@ -114,26 +112,14 @@ class Contents:
             data = memoryview(ir.DenseElementsAttr(op.attributes[attribute])).cast("B")
         else:
             data = dense.data(count * width)
-        hash = hashlib.sha256(f"{type.element_type} {len(data)} ".encode())
-        if len(data) > _HASHED_WHOLE:
-            return self._key_of_large(data, hash)
-        hash.update(data)
-        return _short(hash)
+        key = content_key(type.element_type, data)
+        return key if len(data) <= HASHED_WHOLE else self._key_of_large(key, data)
 
-    def _key_of_large(self, data: memoryview, hash: hashlib._Hash) -> str:
-        """The hash of samples; only where other bytes have the same samples, with a hash of the whole."""
-        step = (len(data) - _SAMPLE) / (_SAMPLES - 1)
-        for k in range(_SAMPLES):
-            start = int(k * step)
-            hash.update(data[start : start + _SAMPLE])
-        key = _short(hash)
+    def _key_of_large(self, key: str, data: memoryview) -> str:
+        """The key, which is of samples; where other bytes have the same samples, with a hash of the whole."""
         if self._first_of.setdefault(key, data) is data:
             return key
         if key not in self._hash_of_first:
-            self._hash_of_first[key] = _short(hashlib.sha256(self._first_of[key]))
-        whole = _short(hashlib.sha256(data))
+            self._hash_of_first[key] = short(hashlib.sha256(self._first_of[key]).hexdigest())
+        whole = short(hashlib.sha256(data).hexdigest())
         return key if whole == self._hash_of_first[key] else f"{key}-{whole}"
-
-
-def _short(hash: hashlib._Hash) -> str:
-    return hash.hexdigest()[:16]

@@ -82,6 +82,7 @@ def command(
             listener=_progress(line),
             warn=_warn,
             check_output=str(check) if check else None,
+            trace_constants=bool(policy_report or policy_summary),
         )
         if compiled.exit_code != 0:
             return compiled.exit_code

@@ -22,6 +22,7 @@ BEFORE_HOISTING = "preprocessing"  # the last phase that ends before const-exprs
 HOISTING = "global-optimization"  # ends with HoistIntoGlobals and const-eval
 LATE_HOISTING = "dispatch-creation"  # hoists again: data-tiling encodings, generics on constants
 OUTLINED = "flow"  # ends with every constant in a global of its own
+PACKED = "stream"  # ends with the constants packed into the segments of the file
 
 CHECK_MODULE = "check module"  # no phase of IREE's: the check module is compiled, after the program is written
 

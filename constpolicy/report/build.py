@@ -11,6 +11,8 @@ from constpolicy.compiler.flags import CommandLine
 from constpolicy.driver import Compiled
 from constpolicy.policy.growth import Liveness
 from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Evaluation, Program, Source
+from constpolicy.report import segments
+from constpolicy.report.file_report import FileReport
 from constpolicy.report.model import (
     CandidateReport,
     DuplicateReport,
@@ -21,6 +23,7 @@ from constpolicy.report.model import (
     Totals,
     Versions,
 )
+from constpolicy.report.trace import Trace
 
 
 def build(
@@ -52,8 +55,20 @@ def build(
         fallbacks=list(compiled.fallbacks),
         warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled)],
         verification=verification,
+        file=_file(command, compiled) if finished else None,
         timing=Timing(phases=dict(compiled.seconds), evaluation=compiled.evaluation.seconds),
     )
+
+
+def _file(command: CommandLine, compiled: Compiled) -> FileReport | None:
+    """What the .vmfb holds; None if the output is none, or is not a file that stays."""
+    output = Path(command.output)
+    if command.compile_to != "end" or not command.writes_binary or not output.is_file():
+        return None
+    try:
+        return segments.read(output, Trace(compiled.stored))
+    except ConstPolicyError:  # a text form, or another container
+        return None
 
 
 def _not_shared(compiled: Compiled) -> list[str]:

@@ -42,7 +42,7 @@ def _row(part: FilePart) -> str:
     about = [part.group, _plain(part.name)]
     about += [part.type] if part.type else []
     about += [f"from {_plain(part.source)}"] if part.source and part.source != part.name else []
-    about += [f"result of {part.candidate}"] if part.candidate else []
+    about += [f"result of {part.candidate}"] if part.candidate and part.candidate not in part.name else []
     about += [f"every element 0x{part.splat}"] if part.splat else []
     about += [f"the same bytes as at {part.same_as:,}"] if part.same_as is not None else []
     about += ["constants that are not told apart"] if part.not_told_apart else []

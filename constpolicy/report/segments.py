@@ -88,7 +88,8 @@ def _of_rodata(data: memoryview, rodata: Rodata, origins: Origins | None) -> Ite
             continue
         source, candidate = origins.traced(piece, data[span.offset : span.end])
         found = {"source": source, "candidate": candidate, "type": piece.type, "splat": _splat(data, span)}
-        yield _part("constants", piece.name or source or name, span).model_copy(update=found)
+        known_as = piece.name or source or (f"result of {candidate}" if candidate else name)
+        yield _part("constants", known_as, span).model_copy(update=found)
 
 
 def _group(data: memoryview, rodata: Rodata) -> Group:

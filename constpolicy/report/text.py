@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from constpolicy.policy.units import format_size
+from constpolicy.report import file_text
 from constpolicy.report.model import CandidateReport, Report
 
 Order: TypeAlias = Literal["size", "growth", "work", "program"]
@@ -118,6 +119,8 @@ def _totals(report: Report) -> list[str]:
         lines.append(f"at load: {len(at_load)} results computed, {format_size(sum(at_load))} of memory")
     if totals.file_bytes is not None:
         lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
+    if report.file is not None:
+        lines += file_text.totals(report.file)
     return lines
 
 
