@@ -25,6 +25,7 @@ from constpolicy.records import Candidate, StoredResult
 from constpolicy.rewrite.clone import clone_body
 from constpolicy.rewrite.globals import INITIALIZER, LOAD, accessed, loads_in, stored_by, symbol, top_level
 from constpolicy.rewrite.inline import replace_loads
+from constpolicy.rewrite.written import NotStatic, written
 
 _AFFINITY = "stream.affinity"
 _DEVICE = "hal.device"
@@ -95,9 +96,16 @@ def _result(kept: Kept, name: str, owner: str, number: int) -> StoredResult:
     location = place_of(kept.initializers[name].location)
     if (obstacle := _obstacle(type)) is not None:
         return StoredResult(owner, name, value_type(type), obstacle=obstacle, location=location)
+    try:
+        boxes = written(kept.initializers, name)
+    except NotStatic:
+        reason = "it has elements that are never written, and which is known only when it is computed"
+        return StoredResult(owner, name, value_type(type), obstacle=reason, location=location)
     again = f"recomputed_{number}" if _reads_evaluated(kept, kept.initializers[name]) else ""
     functions = (f"computed_{number}", f"stored_{number}", again)
-    return StoredResult(owner, name, value_type(type), *functions, str(_carrier(type)), location=location)
+    return StoredResult(
+        owner, name, value_type(type), *functions, str(_carrier(type)), location=location, written=boxes
+    )
 
 
 def _reads_evaluated(kept: Kept, initializer: ir.Operation) -> bool:

@@ -13,33 +13,41 @@ def clone_body(initializer: ir.Operation, *, barriers: bool) -> dict[str, ir.Val
     """Clones all but the stores at the current insertion point; returns the stored values by global name.
 
     With `barriers`, optimization barriers on the sources keep IREE from hoisting the expression again; in the final
-    program they are free. Constants keep their attributes, so that no bytes are copied.
+    program they are free. What is written into has none: behind a barrier, IREE does not see a constant, and writes to
+    its memory instead of to a copy. Constants keep their attributes, so that no bytes are copied.
     """
     operations = body(initializer)
     guarded = _guarded(operations) if barriers else []
     values: dict[ir.Value, ir.Value] = {}
+    bare: dict[ir.Value, ir.Value] = {}  # the same without barriers
     stored: dict[str, ir.Value] = {}
     for op in operations:
         if op.name == STORE:
             stored[accessed(op)] = values[op.operands[0]]
         elif op.name != "util.return":
             clone = op.clone()
-            _remap_operands(clone, values)
+            _remap_operands(clone, values, bare)
             for old, new in zip(op.results, clone.results, strict=True):
-                values[old] = _barrier(new) if op in guarded else new
+                values[old], bare[old] = (_barrier(new) if op in guarded else new), new
     return stored
 
 
-def _remap_operands(clone: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+def _remap_operands(clone: ir.Operation, values: dict[ir.Value, ir.Value], bare: dict[ir.Value, ir.Value]) -> None:
     """Points every operand, in nested regions too, to the clones: cloning keeps the values captured from outside."""
 
     def visit(op: ir.Operation) -> ir.WalkResult:
+        written = _written(op)
         for index, operand in enumerate(op.operands):
             if operand in values:
-                op.operands[index] = values[operand]
+                op.operands[index] = (bare if index == written else values)[operand]
         return ir.WalkResult.ADVANCE
 
     clone.walk(visit)
+
+
+def _written(op: ir.Operation) -> int | None:
+    """The position of the operand that the op writes into."""
+    return 1 if op.name == "tensor.insert_slice" else None
 
 
 def _guarded(operations: list[ir.Operation]) -> list[ir.Operation]:

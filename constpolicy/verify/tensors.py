@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from constpolicy.driver import Compiled
-from constpolicy.records import Action, Candidate, Decision, Kind, StoredResult
+from constpolicy.records import Action, Box, Candidate, Decision, Kind, StoredResult
 from constpolicy.verify.element_types import ElementType, element_type
 from constpolicy.verify.input_values import Array
 from constpolicy.verify.run import Limits, ModuleProcess, RunError
@@ -152,7 +154,10 @@ class _Comparing:
     def with_result_of(self, function: str) -> TensorCheck:
         """The check, with a cause by size alone. Raises RunError."""
         element, may_round = element_type(self.result.type.element_type), rounds(self.candidate)
-        computed, stored = (_value(self.process, name, element) for name in (function, self.result.stored))
+        computed, stored = (
+            _written(_value(self.process, name, element), self.result.written)
+            for name in (function, self.result.stored)
+        )
         bounds = self.tolerance if may_round and not element.exact else Bounds()
         check = compare_tensor(_blank(self.result, self.candidate), computed, stored, bounds)
         if check.bit_exact or not check.worst:
@@ -166,6 +171,18 @@ def _value(process: ModuleProcess, function: str, element: ElementType) -> Array
     """The function's result, with the bits of a scalar float read as that."""
     array = process.call(function, ())[0]
     return array if array.shape or array.dtype == element.dtype else array.view(element.dtype)
+
+
+def _written(array: Array, boxes: Sequence[Box] | None) -> Array:
+    """The array with zeros wherever the expression does not write, and anything can stand."""
+    if boxes is None:
+        return array
+    result = np.zeros_like(array)
+    for box in boxes:
+        ends = (o + size * stride for o, size, stride in zip(box.offsets, box.sizes, box.strides, strict=True))
+        places = tuple(slice(*bounds) for bounds in zip(box.offsets, ends, box.strides, strict=True))
+        result[places] = array[places]
+    return result
 
 
 def _blank(result: StoredResult, candidate: Candidate | None) -> TensorCheck:

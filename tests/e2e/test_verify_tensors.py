@@ -26,7 +26,7 @@ from constpolicy.verify.standard import expected_standard
 from constpolicy.verify.tensor_record import Cause, TensorCheck, TensorVerification
 from constpolicy.verify.tensors import verify_tensors
 from scripts.models.cases import write
-from tests.e2e.programs import CPU, constpolicy
+from tests.e2e.programs import CPU, action_policy, constpolicy
 from tests.e2e.stored_faults import (
     as_integers,
     one_bit,
@@ -181,6 +181,42 @@ def test_a_scalar_is_compared_by_its_bits(tmp_path: Path) -> None:
     (source,) = write(tmp_path, ["scalar"])
     (scalar,) = checked(source).tensors
     assert (scalar.type, scalar.bit_exact) == ("f32", True)
+
+
+CUBE, FACE = "tensor<8x8x2xf32>", "tensor<8x8xf32>"
+
+
+def inserted(*, base: str) -> str:
+    """A face of numbers is written into a cube: one of other numbers, or one of which nothing is known."""
+    numbers = np.random.default_rng(1)
+    face, cube = numbers.random((8, 8)).round(3).tolist(), numbers.random((8, 8, 2)).round(3).tolist()
+    return f"""
+    func.func @main() -> {CUBE} {{
+      %face = arith.constant dense<{face}> : {FACE}
+      %numbers = arith.constant dense<{cube}> : {CUBE}
+      %nothing = tensor.empty() : {CUBE}
+      %e = math.exp %face : {FACE}
+      %0 = tensor.insert_slice %e into %{base}[0, 0, 1] [8, 8, 1] [1, 1, 1] : {FACE} into {CUBE}
+      return %0 : {CUBE}
+    }}"""
+
+
+@pytest.mark.parametrize("base", ["numbers", "nothing"])
+def test_a_constant_that_is_written_into_is_kept_and_what_is_never_written_is_not_compared(
+    tmp_path: Path, base: str
+) -> None:
+    result = checked_text(tmp_path, inserted(base=base))
+    assert result.summary() == "tensors: 1 of 1 evaluated result bit-exact"
+
+
+def test_an_expression_that_writes_into_a_constant_can_be_inlined(tmp_path: Path) -> None:
+    source = tmp_path / "inserted.mlir"
+    source.write_text(inserted(base="numbers"))
+    policy = action_policy(tmp_path, "inline")
+    _, (result,) = verify_model(parse([str(source), *CPU]), Choice(str(policy), "a test asks for it"), Settings())
+    assert result.failure is None
+    assert [check.failure for check in result.functions] == [None]
+    assert result.functions[0].outputs[0].passed
 
 
 ELEMENTS = {
