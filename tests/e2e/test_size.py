@@ -53,6 +53,56 @@ def test_the_parts_follow_one_another_and_add_up_to_the_file(tmp_path: Path, fla
     assert report.totals["bytecode"] > 1000
 
 
+@pytest.mark.parametrize("policy", ["upstream", "balanced", "none"])
+def test_the_report_of_a_compile_traces_every_constant(tmp_path: Path, policy: str) -> None:
+    (program,) = cases.write(tmp_path, ["tied_scaled"])
+    output, written = tmp_path / "out.vmfb", tmp_path / "report.json"
+    ended = constpolicy("compile", program, "-o", output, "--policy", policy, "--policy-report", written, *CPU)
+    assert ended.returncode == 0, ended.stderr.decode()
+    report = json.loads(written.read_text())
+    constants = [part for part in report["file"]["parts"] if part["group"] == "constants"]
+    evaluated = {c["id"] for c in report["candidates"] if c["outcome"] == "evaluated"}
+    assert {part["candidate"] for part in constants if part["candidate"]} == evaluated
+    (source,) = (part["source"] for part in constants if not part["candidate"])
+    assert source.startswith("@__shared") if policy == "balanced" else source.endswith("tied_scaled.mlir:2:12)")
+    assert {part["bytes"] for part in constants} == {512_000}
+    assert report["file"]["bytes"] == output.stat().st_size == sum(p["bytes"] for p in report["file"]["parts"])
+
+
+def test_tracing_the_constants_leaves_the_file_as_it_is(tied: Path, tmp_path: Path) -> None:
+    (program,) = cases.write(tied.parent, ["tied_scaled"])
+    traced = tmp_path / "traced.vmfb"
+    ended = constpolicy("compile", program, "-o", traced, "--policy", "upstream", "--policy-summary", *CPU)
+    assert ended.returncode == 0
+    assert traced.read_bytes() == tied.read_bytes()
+    assert b"constants (2)" in ended.stderr
+
+
+STORED_TWICE = """
+func.func @flat() -> tensor<64xf32> {
+  %a = arith.constant dense<{flat}> : tensor<64xf32>
+  return %a : tensor<64xf32>
+}
+func.func @square() -> tensor<8x8xf32> {
+  %b = arith.constant dense<{square}> : tensor<8x8xf32>
+  return %b : tensor<8x8xf32>
+}
+"""
+
+
+def test_a_constant_that_is_stored_twice_is_named_with_where_it_stands_first(tmp_path: Path) -> None:
+    numbers = [float(k * k) for k in range(64)]
+    program, output, written = (tmp_path / name for name in ("twice.mlir", "twice.vmfb", "twice.json"))
+    rows = [numbers[8 * k : 8 * k + 8] for k in range(8)]
+    program.write_text(STORED_TWICE.replace("{flat}", str(numbers)).replace("{square}", str(rows)))
+    ended = constpolicy("compile", program, "-o", output, "--policy", "upstream", "--policy-report", written, *CPU)
+    assert ended.returncode == 0, ended.stderr.decode()
+    constants = [part for part in json.loads(written.read_text())["file"]["parts"] if part["group"] == "constants"]
+    (first, copy) = constants
+    assert (first["bytes"], first["same_as"]) == (256, None)
+    assert (copy["bytes"], copy["same_as"]) == (256, first["offset"])
+
+
 def test_json_and_the_table_say_the_same_sizes(tied: Path) -> None:
     data = json.loads(constpolicy("size", tied, "--json").stdout)
     shown = constpolicy("size", tied, "--all").stdout.decode()
