@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from constpolicy.policy.load import LoadedPolicy
     from constpolicy.verify.bisect import Found
     from constpolicy.verify.bisect_check import Check
-    from constpolicy.verify.bisect_record import Bisection
+    from constpolicy.verify.bisect_record import Bisection, Trial
 
 _OF_VERIFY = (  # how the numbers are checked
     *("seed", "iterations", "ranges", "shapes", "values", "sets", "input_script", "functions", "parameters"),
@@ -112,7 +112,7 @@ class _Told:
     def __init__(self) -> None:
         self._count = 0
 
-    def __call__(self, trial: Any) -> None:
+    def __call__(self, trial: Trial) -> None:
         from constpolicy.report.text import plain
         from constpolicy.verify.bisect_text import trial_line
 

@@ -70,9 +70,6 @@ class CommandCheck:
         said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace").splitlines()
         return f"the check ended with {done.returncode}" + (f": {said[-1]}" if said else "")
 
-    def __str__(self) -> str:
-        return shlex.join(self.words)
-
 
 @dataclass(frozen=True)
 class NumericCheck:
@@ -106,6 +103,3 @@ class NumericCheck:
             return Standard(self.settings.tolerance, "as asked")
         tolerance = policy_tolerance(self.verify)
         return expected_standard(self.actions, target_is_host=target_is_host, tolerance=tolerance)
-
-    def __str__(self) -> str:
-        return "the outputs are those of the baseline's build"

@@ -372,6 +372,7 @@ def result_of(body: Body) -> Value:
         shape = tuple(body.pick.choice([3, 4, 8, 16, 24]) for _ in range(body.pick.randint(1, 3)))
         value = body.constant(shape, body.pick.choice(ELEMENTS))
     steps = body.pick.choices(STEPS, k=body.pick.randint(1, 5))
-    for step in body.pick.choice([steps, steps, steps, [transposed], []]):  # without any, the table itself is read
+    fewer: list[list[Step]] = [[transposed], []]  # for which one copy may serve two readers
+    for step in body.pick.choice([steps, steps, steps, *fewer]):
         value = step(body, value)
     return body.pick.choice(READERS)(body, widened(body, value))

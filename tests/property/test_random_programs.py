@@ -135,4 +135,6 @@ def test_many_random_programs_give_upstreams_numbers_under_random_policies() -> 
 
     run()
     assert tally.outputs >= LEAST_COMPARED
-    assert all(tally.builds[action] for action in Action)
+    assert all(
+        tally.builds[action] for action in Action if action is not Action.SHARE
+    )  # which test_share_random is about
