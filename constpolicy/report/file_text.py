@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from constpolicy.policy.units import format_size
 from constpolicy.report.file_report import FilePart, FileReport
+
+if TYPE_CHECKING:
+    from constpolicy.verify.footprint import Footprint
 
 _SHOWN = 12
 
@@ -36,6 +41,24 @@ def totals(report: FileReport) -> list[str]:
         twice = sum(part.bytes for part in duplicates)
         text.append(f"stored more than once: {len(duplicates)} copies, {format_size(twice)}")
     return text
+
+
+def taken_lines(taken: Footprint) -> list[str]:
+    """What loading takes, and what each call does."""
+    text = [
+        f"{_bytes(taken.allocated_bytes)}  allocated at load",
+        f"{_bytes(taken.resident_bytes)}  more resident memory after loading",
+        f"{1000 * taken.load_seconds:>12.2f} ms  to load",
+    ]
+    for call in taken.calls:
+        text.append(f"{_bytes(call.peak_bytes)}  more at the peak of a call of {_plain(call.function)}")
+        text.append(f"{1000 * call.seconds:>12.2f} ms  for a call of {_plain(call.function)}")
+    text += [f"{'':>15}  {_plain(name)} is not called: {_plain(why)}" for name, why in taken.not_called.items()]
+    return text
+
+
+def _bytes(number: int | None) -> str:
+    return f"{'not known' if number is None else format(number, ','):>15}"
 
 
 def _row(part: FilePart) -> str:

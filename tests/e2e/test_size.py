@@ -104,7 +104,7 @@ def test_a_constant_that_is_stored_twice_is_named_with_where_it_stands_first(tmp
 
 
 def test_json_and_the_table_say_the_same_sizes(tied: Path) -> None:
-    data = json.loads(constpolicy("size", tied, "--json").stdout)
+    data = json.loads(constpolicy("size", tied, "--json").stdout)["file"]
     shown = constpolicy("size", tied, "--all").stdout.decode()
     for size in (*data["totals"].values(), *(part["bytes"] for part in data["parts"])):
         assert f"{size:,}" in shown
@@ -113,6 +113,21 @@ def test_json_and_the_table_say_the_same_sizes(tied: Path) -> None:
 def test_the_dispatches_of_a_function_are_counted(tied: Path) -> None:
     (main,) = (function for function in segments.read(tied).functions if function.name != "__init")
     assert main.dispatches == 2
+
+
+def test_running_shows_what_initializers_allocate_at_load(tied: Path, tmp_path: Path) -> None:
+    left, policy = tmp_path / "left.vmfb", tmp_path / "load.yaml"
+    policy.write_text("schema: 1\nname: load\ndefault: initialize\n")
+    (program,) = cases.write(tmp_path, ["tied_scaled"])
+    assert constpolicy("compile", program, "-o", left, "--policy", policy, *CPU).returncode == 0
+    for file, dispatches in ((tied, 0), (left, 1)):
+        data = json.loads(constpolicy("size", file, "--run", "--json").stdout)
+        (init,) = (f for f in data["file"]["functions"] if f["name"] == "__init")
+        assert data["run"]["allocated_bytes"] == 512_000 * init["dispatches"]
+        assert init["dispatches"] == dispatches
+        (call,) = data["run"]["calls"]
+        assert call["peak_bytes"] > 64 * 1000
+        assert call["seconds"] > 0
 
 
 def test_a_shorter_file_is_refused_unless_only_the_archives_directory_is_missing(tied: Path, tmp_path: Path) -> None:
