@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from constpolicy.verify.footprint import Footprint
 
 _SHOWN = 12
+_NAMED = 3  # of the constants that are stored more than once
 
 
 def lines(report: FileReport, *, all_parts: bool = False) -> list[str]:
@@ -40,6 +41,8 @@ def totals(report: FileReport) -> list[str]:
     if duplicates := report.duplicates:
         twice = sum(part.bytes for part in duplicates)
         text.append(f"stored more than once: {len(duplicates)} copies, {format_size(twice)}")
+        largest = sorted(duplicates, key=lambda part: -part.bytes)[:_NAMED]
+        text += [f"  {_plain(part.name)} {part.type or ''}, {format_size(part.bytes)}" for part in largest]
     return text
 
 
