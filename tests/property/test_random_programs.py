@@ -32,7 +32,7 @@ LEAST_COMPARED = 2000
 SLOW = settings(deadline=None, derandomize=True, print_blob=True, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(1, 2**32 - 1)  # drawn choice by choice, most programs and policies would be small and alike
 RECOMPUTED = frozenset({Action.INLINE, Action.FUSE})
-TOLERANCE = {"rtol": 2e-3, "atol": 2e-3}  # in f16, where an inlined expression may round differently, and f32
+TOLERANCE = {"rtol": 1e-2, "atol": 1e-2}  # bf16 has 8 bits, and what is fused is not rounded to them in between
 
 
 @dataclass
