@@ -31,10 +31,11 @@ class Value:
 
 @dataclass(frozen=True)
 class RandomProgram:
-    """MLIR text, and the inputs of each of its functions."""
+    """MLIR text, and the inputs of each of its functions; in `rough` are those that compute in f16 or bf16."""
 
     text: str
     inputs: dict[str, list[Array]]
+    rough: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -360,7 +361,8 @@ def random_program(seed: int, functions: int) -> RandomProgram:
             f"    return {result.name} : {result.type}\n  }}\n"
         )
         inputs[f"f{number}"] = body.inputs
-    return RandomProgram("module {\n" + "".join(texts) + "}\n", inputs)
+    rough = frozenset(name for name, text in zip(inputs, texts, strict=True) if "f16" in text)
+    return RandomProgram("module {\n" + "".join(texts) + "}\n", inputs, rough)
 
 
 def result_of(body: Body) -> Value:
