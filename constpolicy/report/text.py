@@ -116,7 +116,8 @@ def _totals(report: Report) -> list[str]:
     ]
     at_load = [c.result_bytes for c in report.candidates if c.action == "initialize"]
     if at_load:
-        lines.append(f"at load: {len(at_load)} results computed, {format_size(sum(at_load))} of memory")
+        results = f"{len(at_load)} result{'' if len(at_load) == 1 else 's'}"
+        lines.append(f"at load: {results} computed, {format_size(sum(at_load))} of memory")
     if totals.file_bytes is not None:
         lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
     if report.file is not None:
