@@ -77,6 +77,7 @@ class _Attempt:
     left_out: frozenset[str] = frozenset()  # ids of candidates that are not to be evaluated, whatever was decided
     check_output: str | None = None
     trace_constants: bool = False
+    observed: bool = True  # somebody wants to know more of the compile than its end
     policy: LoadedPolicy | None = None
     program: Program | None = None
     outcome: Outcome | None = None
@@ -89,6 +90,8 @@ class _Attempt:
         self.tells_steps = listener is not None
         known_flags = () if _sets_no_flags(self.chosen) else None  # what is loaded meanwhile, need not be waited for
         work = partial(pipeline.compile_module, command, output, known_flags)
+        if self._is_plain_upstream and not self.observed:
+            work = partial(pipeline.compile_undecided, command, output)
         meanwhile = (lambda: None) if self._is_plain_upstream else self.loaded
         return child.run(work, answer=self._answer, listener=listener, meanwhile=meanwhile)
 
@@ -201,6 +204,7 @@ def compile_program(
     warn: Callable[[str], None] = lambda text: None,
     check_output: str | None = None,
     trace_constants: bool = False,
+    observed: bool = True,
 ) -> Compiled:
     """Compiles into `command.output`, which is replaced only by a complete file.
 
@@ -211,13 +215,21 @@ def compile_program(
     a crash of that, iree-compile itself. With `strict`, there are no such steps.
 
     `check_output` is where to write the check module (records.CheckModule), if there is something evaluated to check.
-    `trace_constants` asks for `Compiled.stored`.
+    `trace_constants` asks for `Compiled.stored`. If the compile is not `observed`, what it decided need not be known
+    afterwards: the result has no program, and under `upstream` nobody looks for candidates.
     """
     with child.interruptible():
         try:
             with replacing(command.output) as output:
                 ladder = _Ladder(
-                    command, output.path, (*fallbacks, UPSTREAM), listener, warn, check_output, trace_constants
+                    command,
+                    output.path,
+                    (*fallbacks, UPSTREAM),
+                    listener,
+                    warn,
+                    check_output,
+                    trace_constants,
+                    observed,
                 )
                 compiled = ladder.top(policy) if strict else ladder.climb_down(policy)
                 if compiled.exit_code == 0:
@@ -240,11 +252,12 @@ class _Ladder:
     warn: Callable[[str], None]
     check_output: str | None = None
     trace_constants: bool = False
+    observed: bool = True
     steps: list[str] = field(default_factory=list)
 
     def top(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, and nothing else."""
-        attempt = _Attempt(policy, strict=True, check_output=self.check_output, trace_constants=self.trace_constants)
+        attempt = self._attempt(policy, strict=True)
         ended = self._run(attempt)
         if _wrong_flags(ended):
             return self._iree_compile(attempt, ended)
@@ -254,7 +267,7 @@ class _Ladder:
 
     def climb_down(self, policy: AnyPolicy) -> Compiled:
         """The compile under the policy, or the next rung that succeeds."""
-        attempt = _Attempt(policy, strict=False, check_output=self.check_output, trace_constants=self.trace_constants)
+        attempt = self._attempt(policy)
         ended = self._run(attempt)
         if ended.crash and ended.phase == "const-eval" and attempt.name != "upstream":
             attempt, ended = self._without_crashing_candidates(attempt, ended)
@@ -271,10 +284,19 @@ class _Ladder:
             compiled = self._iree_compile(attempt, ended)
         return replace(compiled, fallbacks=tuple(self.steps))
 
+    def _attempt(self, policy: AnyPolicy, *, strict: bool = False) -> _Attempt:
+        return _Attempt(
+            policy,
+            strict,
+            check_output=self.check_output,
+            trace_constants=self.trace_constants,
+            observed=self.observed or self.check_output is not None or self.trace_constants,
+        )
+
     def _further_down(self, above: _Attempt, failed: _Ended) -> tuple[_Attempt, _Ended]:
         """Compiles under the first policy that succeeds; if none does, no policy had a part in it or is mentioned."""
         for policy in self.rungs:
-            attempt = _Attempt(policy, strict=False, check_output=self.check_output)
+            attempt = self._attempt(policy)
             ended = self._run(attempt)
             if _succeeded(ended):
                 what = failed.crash or f"the compile failed in phase '{failed.phase}'"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from constpolicy.compiler.child import Link, Step
 from constpolicy.compiler.facts import ProgramFacts
@@ -87,16 +87,29 @@ def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str
 
     `policy_flags` are those that the policy sets; None asks for them.
     """
+    set_by_policy: Sequence[str] = link.ask(WantsFlags()) if policy_flags is None else policy_flags
+    return _ended((*set_by_policy, *command.library_flags), command, output, link, _steps)
+
+
+def compile_undecided(command: CommandLine, output: str, link: Link) -> Finished:
+    """Compiles as iree-compile does, all phases in one: there is nothing to decide, and nobody looks at candidates."""
+    return _ended(command.library_flags, command, output, link, _straight)
+
+
+_Steps: TypeAlias = "Callable[[Session, CommandLine, str, Link, HeldStderr], Finished]"
+
+
+def _ended(flags: Sequence[str], command: CommandLine, output: str, link: Link, steps: _Steps) -> Finished:
+    """What the steps come to in a session of these flags; what the compiler has to say is said."""
     from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import CompileFailed, Session
 
-    set_by_policy: Sequence[str] = link.ask(WantsFlags()) if policy_flags is None else policy_flags
-    session = Session((*set_by_policy, *command.library_flags), verify_ir=command.verify_ir, on_phase=link.phase)
+    session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
     session.dump_phases_to = command.dump_phases_to
     with HeldStderr() as held:
         try:
             with session.context:
-                return _steps(session, command, output, link, held)
+                return steps(session, command, output, link, held)
         except CompileFailed:
             return Finished(1, first_error=held.drop())
         except BrokenPipeError:
@@ -104,6 +117,14 @@ def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str
         except OSError as error:  # in iree-compile's words, for the input as for the output
             print(f"error opening input file: {error}", file=sys.stderr)
             return Finished(1)
+
+
+def _straight(session: Session, command: CommandLine, output: str, link: Link, held: HeldStderr) -> Finished:
+    from constpolicy.compiler.emit import emit
+
+    start, end = command.compile_from, command.compile_to
+    session.compile(command.input, start=start, end=end, write=lambda inv: emit(inv, command, output))
+    return Finished(0)
 
 
 def _steps(session: Session, command: CommandLine, output: str, link: Link, held: HeldStderr) -> Finished:

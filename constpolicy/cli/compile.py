@@ -83,6 +83,7 @@ def command(
             warn=_warn,
             check_output=str(check) if check else None,
             trace_constants=bool(policy_report or policy_summary),
+            observed=bool(policy_report or policy_summary or policy_verify or gates),
         )
         if compiled.exit_code != 0:
             return compiled.exit_code

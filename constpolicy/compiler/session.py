@@ -87,6 +87,18 @@ class Session:
         Raises OSError with the compiler library's words if the file cannot be opened, CompileFailed if it does
         not compile.
         """
+        invocation = self._parsed(path)
+        self._pipeline(invocation, start, end)
+        return invocation.export_module()
+
+    def compile(self, path: str, *, start: str, end: str, write: Callable[[api.Invocation], None]) -> None:
+        """Runs all phases at once, as iree-compile does, and hands the invocation to `write`. Raises as `parse`."""
+        invocation = self._parsed(path)
+        self._pipeline(invocation, start, end)
+        self._on_phase("output")
+        write(invocation)
+
+    def _parsed(self, path: str) -> api.Invocation:
         self._on_phase("parse")
         try:
             source = api.Source.open_file(self._session, library.FileName(path))
@@ -97,8 +109,7 @@ class Session:
         if not invocation.parse_source(source):
             raise CompileFailed(path)
         self.context.attach_diagnostic_handler(self._repetitions)  # comes before the console's, which parsing attaches
-        self._pipeline(invocation, start, end)
-        return invocation.export_module()
+        return invocation
 
     def run(self, module: ir.Operation, *, start: str, end: str, name: str | None = None) -> None:
         """Runs the phases after `start` up to `end` on the module, in place, and tells them as `name`.

@@ -228,4 +228,4 @@ def compile_reference(command: CommandLine, what: Against, output: Path) -> int:
         return tool.run_quietly((*command.without_output, "-o", str(output)))
     flags = (_CONST_EVAL_OFF,) if what is Against.CONST_EVAL_OFF else ()
     line = command_lines.parse((*command.without_output, *flags, "-o", str(output)))
-    return driver.compile_program(line, driver.UPSTREAM).exit_code
+    return driver.compile_program(line, driver.UPSTREAM, observed=False).exit_code

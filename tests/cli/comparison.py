@@ -13,7 +13,17 @@ PROGRAMS = Path(__file__).parent / "programs"
 CONSTPOLICY = (sys.executable, "-m", "constpolicy.cli.compile_main")
 TIMEOUT = 120.0
 
-__all__ = ["CONSTPOLICY", "PROGRAMS", "TARGET", "TIMEOUT", "assert_alike", "constpolicy", "iree_compile", "program"]
+__all__ = [
+    "CONSTPOLICY",
+    "DECIDED",
+    "PROGRAMS",
+    "TARGET",
+    "TIMEOUT",
+    "assert_alike",
+    "constpolicy",
+    "iree_compile",
+    "program",
+]
 
 
 def program(name: str) -> str:
@@ -26,14 +36,19 @@ def iree_compile(*arguments: str, stdin: bytes = b"") -> Observed:
     return _finished(observe([str(tool.executable()), *arguments], TIMEOUT, stdin))
 
 
-def constpolicy(*arguments: str, policy: str = "upstream", stdin: bytes = b"") -> Observed:
+# What `upstream` does, as a policy of the user's: constpolicy finds, decides and evaluates as under any other, where
+# with the built-in one it need not.
+DECIDED = str(PROGRAMS / "upstream.yaml")
+
+
+def constpolicy(*arguments: str, policy: str = DECIDED, stdin: bytes = b"") -> Observed:
     """What constpolicy-compile does, in an empty folder."""
     return _finished(observe([*CONSTPOLICY, "--policy", policy, *arguments], TIMEOUT, stdin))
 
 
-def assert_alike(*arguments: str, stdin: bytes = b"") -> Observed:
-    """Fails if exit code, stdout, stderr or files differ under the policy `upstream`; returns what both did."""
-    expected, actual = iree_compile(*arguments, stdin=stdin), constpolicy(*arguments, stdin=stdin)
+def assert_alike(*arguments: str, policy: str = DECIDED, stdin: bytes = b"") -> Observed:
+    """Fails if exit code, stdout, stderr or files differ under what upstream does; returns what both did."""
+    expected, actual = iree_compile(*arguments, stdin=stdin), constpolicy(*arguments, policy=policy, stdin=stdin)
     assert not differences(expected, actual), f"{' '.join(arguments)}: {differences(expected, actual)}"
     return actual
 

@@ -33,6 +33,34 @@ def test_c_source_is_written_alike_but_for_the_registers_which_differ_from_run_t
     assert len(ours) > 1000
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (TABLE, "-o", "out"),
+        (TABLE,),
+        (TABLE, "-o", "out", "--iree-global-opt-data-tiling"),
+        (TABLE, "-o", "out", "--output-format=vm-asm"),
+        (TABLE, "-o", "out", "--compile-to=global-optimization"),
+        (TABLE, "-o", "out", "--emit-mlir-bytecode", "--compile-to=flow"),
+        (TABLE, "-o", "out", "--dump-compilation-phases-to=dump"),
+        (TABLE, "-o", "out", "--iree-opt-const-eval=false"),
+        (PARAMETERS, "-o", "out", "--iree-parameter-export=p=p.irpa"),
+        (TABLE, "-o", "out", "--iree-foo"),
+        (TABLE, "-o", "missing/out"),
+        ("missing.mlir", "-o", "out"),
+        (program("onnx"), "-o", "out"),
+    ],
+    ids=lambda arguments: " ".join(arguments[1:]) or "stdout",
+)
+def test_the_built_in_policy_upstream_which_decides_nothing_is_alike(arguments: tuple[str, ...]) -> None:
+    assert_alike(*arguments, *TARGET, policy="upstream")
+
+
+def test_the_built_in_policy_upstream_reads_stdin_alike() -> None:
+    text = Path(TABLE).read_bytes()
+    assert assert_alike("-", "-o", "out", *TARGET, policy="upstream", stdin=text).files
+
+
 SCALARS = """
 func.func @main(%x: tensor<4x{type}>) -> tensor<4x{type}> {{
   %source = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4x{type}>
