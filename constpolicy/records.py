@@ -166,6 +166,7 @@ class Candidate:
     phase: Phase = Phase.GLOBAL_OPTIMIZATION
     affinity: str | None = None
     location: str | None = None  # "file:line:column" in the input, when known
+    names: tuple[str, ...] = ()  # of ONNX nodes or layers, if the input's locations carry them
     refusals: Mapping[Action, str] = field(default_factory=dict)
     share: ShareOffer | None = None
     work_bytes: int = 0  # bytes moved by computing the expression once: all operands read plus results written

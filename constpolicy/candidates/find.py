@@ -16,7 +16,7 @@ from constpolicy.candidates.contents import Content, Contents
 from constpolicy.candidates.expression import expression
 from constpolicy.candidates.fingerprint import Fingerprints
 from constpolicy.candidates.index import Index, Section, accessed, index, is_mutable, is_private, symbol_of
-from constpolicy.candidates.locations import place_of
+from constpolicy.candidates.locations import names_in, place_of
 from constpolicy.candidates.readers import readers_of
 from constpolicy.candidates.value_types import stored_size, value_type
 from constpolicy.records import Action, Candidate, HoistedGlobal, Kind, Origin, Phase, Program, Reader, Source
@@ -98,6 +98,7 @@ class _Search:
             phase=self._phase,
             affinity=affinity,
             location=place_of(origin.location) or place_of(section.op.location),
+            names=names_in(origin.location),
             refusals=self._evaluation_refusal(section.op),
             work_bytes=whole.work_bytes,
         )

@@ -7,6 +7,8 @@ import re
 from iree.compiler import ir
 
 _PLACE = re.compile(r'"((?:[^"\\]|\\.)*)":(\d+):(\d+)')
+_NAME = re.compile(r'"((?:[^"\\]|\\.)+)"(?!:\d)')
+_MOST_NAMES = 3
 
 
 def place_of(location: ir.Location) -> str | None:
@@ -20,3 +22,9 @@ def place_of(location: ir.Location) -> str | None:
         if line != "0":
             return f"{file}:{line}:{column}"
     return None
+
+
+def names_in(location: ir.Location) -> tuple[str, ...]:
+    """The first few names in a location: of ONNX nodes, StableHLO ops or layers, as the importer gave them."""
+    text = _PLACE.sub("", str(location))
+    return tuple(dict.fromkeys(match[1] for match in _NAME.finditer(text)))[:_MOST_NAMES]

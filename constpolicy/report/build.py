@@ -95,6 +95,7 @@ def _candidate(candidate: Candidate, decision: Decision, evaluation: Evaluation 
         contains=sorted(map(str, candidate.kinds)),
         phase=str(candidate.phase),
         location=candidate.location,
+        names=list(candidate.names),
         sources=[_source(source) for source in candidate.sources],
         functions=list(candidate.functions),
         uses=len(candidate.readers),

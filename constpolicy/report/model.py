@@ -56,6 +56,7 @@ class CandidateReport(_Record):
     contains: list[str]
     phase: str
     location: str | None
+    names: list[str] = []
     sources: list[SourceReport]
     functions: list[str]
     uses: int

@@ -68,7 +68,8 @@ def _candidate(candidate: Candidate) -> Iterator[str]:
         yield f"  global {each.symbol}: {each.type.text}, {each.bytes} bytes"
     if candidate.affinity is not None:
         yield f"  affinity {candidate.affinity}"
-    yield f"  at {candidate.location}, moves {candidate.work_bytes} bytes"
+    named = f" ({', '.join(candidate.names)})" if candidate.names else ""
+    yield f"  at {candidate.location}{named}, moves {candidate.work_bytes} bytes"
     for source in candidate.sources:
         yield from _source(source)
     for reader in candidate.readers:

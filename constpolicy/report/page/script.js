@@ -163,6 +163,7 @@ function details(candidate) {
     ...candidate.sources.map((source) => ["source",
       `${source.name}: ${source.type}, ${size(source.bytes)}` +
       (source.readers.length ? `, also read by ${source.readers.join(", ")}` : "")]),
+    ...candidate.names.map((name) => ["named", name]),
     ["work", size(candidate.work_bytes)], ["phase", candidate.phase], ["decided by", candidate.decided_by],
     ...Object.entries(candidate.refusals).map(([action, why]) => [`no ${action}`, why]),
     ...candidate.warnings.map((text) => ["warning", text]),

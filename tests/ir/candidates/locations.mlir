@@ -1,10 +1,10 @@
 // Locations are read through names, fusions and calls down to the file that the program came from.
 // RUN: %python -m tests.ir.print_candidates %s %cpu | filecheck %s
 
-// CHECK: at layer.py:12:3, moves
+// CHECK: at layer.py:12:3 (encoder/layer), moves
 // CHECK-NEXT: source dense {{[0-9a-f]+}}: {{.*}}, at weights.py:4:5
 // CHECK: at inner.py:7:1, moves
-// CHECK: at first.py:1:2, moves
+// CHECK: at first.py:1:2 (a name), moves
 #same = affine_map<(i, j) -> (i, j)>
 func.func @main() -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
   %a = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32> loc("weights.py":4:5)
