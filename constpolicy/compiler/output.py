@@ -43,18 +43,21 @@ def replacing(path: str) -> Iterator[Replacement]:
         return
     target = Path(os.path.realpath(path))
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".constpolicy-", suffix=".partial")
+        folder = tempfile.mkdtemp(dir=target.parent, prefix=".constpolicy-", suffix=".partial")
     except OSError as error:
         if not os.access(target, os.W_OK):
             raise CannotWrite(f"cannot write {path}: {error.strerror}: {target.parent}") from None
         yield Replacement(path, None)
         return
-    os.close(handle)
+    # A folder of its own, not an empty file: what is cut to nothing when it is opened, ext4 writes out when it is
+    # closed, which takes longer.
+    temporary = os.path.join(folder, target.name)
     try:
         yield Replacement(temporary, target)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        os.rmdir(folder)
 
 
 def _permissions(target: Path) -> int:

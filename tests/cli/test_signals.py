@@ -18,6 +18,9 @@ from tests.cli.comparison import CONSTPOLICY, TARGET
 SQUARE = "tensor<2048x2048xf32>"
 LARGE_RESULTS = "--iree-opt-const-expr-max-size-increase-threshold=1000000000"
 
+# By then, IREE's linker has removed its temporary files, which it leaves behind when it is ended in between.
+_CPU_SECONDS_UNTIL_EVALUATING = 4
+
 
 def _slow_program() -> str:
     """A program whose const-eval takes most of a minute, so that a signal finds the compile at work."""
@@ -58,6 +61,11 @@ def _wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
+def _cpu_seconds(process: int) -> int:
+    """The processor time that it has taken: how far it is, however busy the machine."""
+    return int(subprocess.run(["ps", "-o", "cputimes=", "-p", str(process)], capture_output=True, text=True).stdout)
+
+
 def _is_gone(process: int) -> bool:
     """Whether it has ended, be it that nobody has asked for its exit code yet."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True).stdout.strip()
@@ -85,7 +93,7 @@ def _start(work: Path, source: str, temporary: Path, *, ignored: bool = False) -
         )
     _wait_for(lambda: _children(process.pid))
     (child,) = _children(process.pid)
-    time.sleep(1)
+    _wait_for(lambda: _cpu_seconds(child) >= _CPU_SECONDS_UNTIL_EVALUATING)
     return process, child
 
 
