@@ -4,8 +4,8 @@
     scripts/conformance ~/iree/tests/e2e --flags default --flags "O3=--iree-opt-level=O3" --json result.json
 
 Compared are the exit code, stdout, stderr and every file that the compile leaves behind, byte by byte. The exit code is
-1 if anything differs or does not end in time. Under another policy than `upstream`, outputs differ by intention:
-`--only-exit-code` shows whether the same programs compile.
+1 if anything differs or does not end in time. Under a policy that does anything else than `upstream`, outputs differ by
+intention: `--only-exit-code` shows whether the same programs compile.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from constpolicy.compiler import tool
 from scripts.conformance_run import Observed, Timeout, differences, observe
 
+DECIDED = Path(__file__).parent / "upstream.yaml"
 TARGET = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -126,7 +127,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="NAME[=FLAGS]",
         help=f"a flag set: one of {', '.join(FLAG_SETS)}, or any name with its flags; repeatable [all of these]",
     )
-    parser.add_argument("--policy", default="upstream", help="the policy to compile under [%(default)s]")
+    parser.add_argument("--policy", default=str(DECIDED), help="the policy to compile under [scripts/upstream.yaml]")
     parser.add_argument("--command", help="the command to compare, up to the model [this repository's]")
     parser.add_argument("--only-exit-code", action="store_true", help="compare nothing but the exit code")
     parser.add_argument("-j", "--jobs", type=int, default=2, help="programs at a time [%(default)s]")

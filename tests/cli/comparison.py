@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from constpolicy.compiler import tool
-from scripts.conformance_main import TARGET
+from scripts.conformance_main import DECIDED, TARGET
 from scripts.conformance_run import Observed, Timeout, differences, observe
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -36,17 +36,12 @@ def iree_compile(*arguments: str, stdin: bytes = b"") -> Observed:
     return _finished(observe([str(tool.executable()), *arguments], TIMEOUT, stdin))
 
 
-# What `upstream` does, as a policy of the user's: constpolicy finds, decides and evaluates as under any other, where
-# with the built-in one it need not.
-DECIDED = str(PROGRAMS / "upstream.yaml")
-
-
-def constpolicy(*arguments: str, policy: str = DECIDED, stdin: bytes = b"") -> Observed:
+def constpolicy(*arguments: str, policy: str = str(DECIDED), stdin: bytes = b"") -> Observed:
     """What constpolicy-compile does, in an empty folder."""
     return _finished(observe([*CONSTPOLICY, "--policy", policy, *arguments], TIMEOUT, stdin))
 
 
-def assert_alike(*arguments: str, policy: str = DECIDED, stdin: bytes = b"") -> Observed:
+def assert_alike(*arguments: str, policy: str = str(DECIDED), stdin: bytes = b"") -> Observed:
     """Fails if exit code, stdout, stderr or files differ under what upstream does; returns what both did."""
     expected, actual = iree_compile(*arguments, stdin=stdin), constpolicy(*arguments, policy=policy, stdin=stdin)
     assert not differences(expected, actual), f"{' '.join(arguments)}: {differences(expected, actual)}"

@@ -14,6 +14,7 @@ import constpolicy as python_api
 from constpolicy.compiler import tool, versions
 from constpolicy.report.model import Report
 from constpolicy.verify import InputSpec, Tolerance, verify_files
+from scripts.conformance_main import DECIDED
 from scripts.models.cases import CASES, write
 from tests.e2e.programs import CPU, action_policy, compile_under, compile_upstream, constpolicy
 
@@ -56,7 +57,7 @@ def iree_compile(source: Path, output: Path, flags: tuple[str, ...]) -> int:
 def both(source: Path, folder: Path, flags: tuple[str, ...], *more: str) -> tuple[bytes | None, bytes | None]:
     """What constpolicy and iree-compile write; None for each that fails. Their exit codes are the same."""
     ours, theirs = folder / "ours", folder / "theirs"
-    strict = ("--policy", "upstream", "--policy-strict")
+    strict = ("--policy", DECIDED, "--policy-strict")
     code = constpolicy("compile", source, "-o", ours, *strict, *CPU, *flags, *more).returncode
     assert code == iree_compile(source, theirs, (*flags, *more))
     return (ours.read_bytes() if ours.exists() else None, theirs.read_bytes() if theirs.exists() else None)
