@@ -6,13 +6,24 @@ whoever tries the sets stays in control, and can do so in whatever process or or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Search: TypeAlias = "Generator[tuple[Item, ...], bool, Result]"
+
+
+def answered(search: Search[Item, Result], fails: Callable[[tuple[Item, ...]], bool]) -> Result:
+    """What the search finds where each set can be tried at once, by a call of `fails`."""
+    try:
+        wanted = next(search)
+        while True:
+            wanted = search.send(fails(wanted))
+    except StopIteration as stop:
+        result: Result = stop.value
+        return result
 
 
 def causes(failing: Sequence[Item]) -> Search[Item, tuple[tuple[Item, ...], ...]]:

@@ -15,7 +15,16 @@ from constpolicy.compiler.child import Link, Step
 from constpolicy.compiler.facts import ProgramFacts
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING, LATE_HOISTING, OUTLINED, PACKED, before
-from constpolicy.records import Action, CheckModule, Evaluation, Phase, Program, StoredConstants, StoredPiece
+from constpolicy.records import (
+    Action,
+    Byproducts,
+    CheckModule,
+    Evaluation,
+    Phase,
+    Program,
+    StoredConstants,
+    StoredPiece,
+)
 
 if TYPE_CHECKING:
     from iree.compiler import ir
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.phase_dump import DelayedDump
     from constpolicy.compiler.session import Session
+    from constpolicy.rewrite.check_build import CheckBuild
     from constpolicy.rewrite.share.plan import Plan
 
 
@@ -61,8 +71,7 @@ class Orders:
     store_once: bool = False  # constants of equal content under several types
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
     tells_steps: bool = False  # tell which candidate const-eval is at
-    check_output: str | None = None  # where to write the check module, a .vmfb (rewrite.check_module)
-    trace_constants: bool = False  # tell how the file's constants are packed, and where they come from
+    byproducts: Byproducts = field(default_factory=Byproducts)
 
 
 @dataclass(frozen=True)
@@ -78,8 +87,8 @@ class Finished:
     expressions: Mapping[str, str] = field(default_factory=dict)  # IR of the candidates by id, if it ends with deciding
     first_error: str = ""
     facts: ProgramFacts = field(default_factory=ProgramFacts)
-    check: CheckModule | None = None  # if Orders.check_output asks for it, and const-eval is on
-    stored: StoredConstants = field(default_factory=StoredConstants)  # if Orders.trace_constants asks for it
+    check: CheckModule | None = None  # if it is wanted (Orders.byproducts), and const-eval is on
+    stored: StoredConstants = field(default_factory=StoredConstants)  # if they are wanted
 
 
 def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str] | None, link: Link) -> Finished:
@@ -202,60 +211,60 @@ def carry_out(
     from constpolicy.candidates import stored
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
-    from constpolicy.rewrite import apply
     from constpolicy.rewrite.check_build import CheckBuild
-    from constpolicy.rewrite.share.carry_out import carry_out as carry_out_sharing
-    from constpolicy.rewrite.share.carry_out import settle
     from constpolicy.rewrite.share.duplicates import store_once
 
-    module, initializers, flags = prepared.module, prepared.found.initializers, session.flags()
-    expressions = _texts(initializers) if orders.only_decide else {}
-    traced = stored.origins(module) if orders.trace_constants else {}
+    module, end, flags = prepared.module, command.compile_to, session.flags()
+    traces = orders.byproducts.stored_constants
+    expressions = _texts(prepared.found.initializers) if orders.only_decide else {}
+    origins = stored.origins(module) if traces else {}
     with ir.Location.unknown():
-        apply.put_back(module, initializers, orders.actions)
-        settled = settle(module, prepared.sharing, initializers, orders.actions, prepared.existing)
-        evaluation = Evaluation()
+        check = CheckBuild(session, module, prepared.program.candidates, orders.byproducts.check_module)
         session.on_step = _telling(link, prepared.program) if orders.tells_steps else None
-        check = CheckBuild(session, module, prepared.program.candidates, orders.check_output)
-        if prepared.const_eval:
-            with session.override(deferred.switched_off(flags)):
-                evaluation = apply.evaluate_chosen(
-                    session,
-                    module,
-                    initializers,
-                    settled.actions,
-                    prepared.existing,
-                    survive=orders.survive_const_eval,
-                )
-            check.build()
-            evaluation = carry_out_sharing(module, prepared.sharing, settled, evaluation)
+        done = Finished(0, _edited(session, prepared, orders, flags, check), prepared.declarations)
         if orders.only_evaluate:
-            return Finished(0, evaluation, prepared.declarations)
-        if orders.trace_constants:
-            ids = {hoisted.symbol: c.id for c in prepared.program.candidates for hoisted in c.globals}
-            traced = stored.results(module, ids) | traced
+            return done
+        if traces:
+            origins = stored.results(module, prepared.program.candidates) | origins
         deferred.run(session, module, flags)
         prepared.dump.write(module)
         reached = HOISTING
-        if orders.second_stop and before(LATE_HOISTING, command.compile_to):
-            late = _hoisted_late(session, module)
-            actions: Mapping[str, Action] = link.ask(WantsLateDecisions(late.program))
-            if orders.only_decide:
-                return Finished(0, evaluation, prepared.declarations, expressions | _texts(late.initializers))
-            # Nothing hoists after this phase, so what is put back stays, without any barrier.
-            inlined = {id: Action.FUSE for id, action in actions.items() if action is Action.INLINE}
-            apply.put_back(module, late.initializers, inlined)
+        if orders.second_stop and before(LATE_HOISTING, end):
+            expressions |= _second_stop(session, module, link, orders)
             reached = LATE_HOISTING
-        if orders.store_once and before(OUTLINED, command.compile_to):
+        if orders.only_decide:
+            return replace(done, expressions=expressions)
+        if orders.store_once and before(OUTLINED, end):
             session.run(module, start=reached, end=OUTLINED)
-            reached, evaluation = OUTLINED, replace(evaluation, duplicates=store_once(module))
+            reached, done = OUTLINED, replace(done, evaluation=replace(done.evaluation, duplicates=store_once(module)))
         packed: tuple[tuple[StoredPiece, ...], ...] = ()
-        if orders.trace_constants and before(PACKED, command.compile_to):
+        if traces and before(PACKED, end):
             session.run(module, start=reached, end=PACKED)
             reached, packed = PACKED, stored.segments(module)
-        session.finish(module, start=reached, end=command.compile_to, write=lambda inv: emit(inv, command, output))
-        kept = StoredConstants(packed, traced)
-        return Finished(0, evaluation, prepared.declarations, check=check.compile(), stored=kept)
+        session.finish(module, start=reached, end=end, write=lambda invocation: emit(invocation, command, output))
+        return replace(done, check=check.compile(), stored=StoredConstants(packed, origins))
+
+
+def _edited(
+    session: Session, prepared: Prepared, orders: Orders, flags: Mapping[str, str], check: CheckBuild
+) -> Evaluation:
+    """Carries out the actions on the module: const-eval, with it on in `flags`, computes what is to be stored."""
+    from constpolicy.compiler import deferred
+    from constpolicy.rewrite import apply
+    from constpolicy.rewrite.share.carry_out import carry_out as carry_out_sharing
+    from constpolicy.rewrite.share.carry_out import settle
+
+    module, initializers, existing = prepared.module, prepared.found.initializers, prepared.existing
+    apply.put_back(module, initializers, orders.actions)
+    settled = settle(module, prepared.sharing, initializers, orders.actions, existing)
+    if not prepared.const_eval:
+        return Evaluation()
+    with session.override(deferred.switched_off(flags)):
+        evaluation = apply.evaluate_chosen(
+            session, module, initializers, settled.actions, existing, survive=orders.survive_const_eval
+        )
+    check.build()
+    return carry_out_sharing(module, prepared.sharing, settled, evaluation)
 
 
 def _telling(link: Link, program: Program) -> Callable[[Step], None]:
@@ -264,15 +273,24 @@ def _telling(link: Link, program: Program) -> Callable[[Step], None]:
     return lambda step: link.step(replace(step, name=names.get(step.name, step.name)))
 
 
-def _hoisted_late(session: Session, module: ir.Operation) -> Found:
-    """Runs on to where DispatchCreation has hoisted; finds what it has."""
+def _second_stop(session: Session, module: ir.Operation, link: Link, orders: Orders) -> dict[str, str]:
+    """Runs on to where DispatchCreation has hoisted, asks about that and carries it out.
+
+    With Orders.only_decide, nothing is carried out; the IR of these candidates by id is returned then.
+    """
     from constpolicy.candidates.find import find, global_names
-    from constpolicy.rewrite import legality
+    from constpolicy.rewrite import apply, legality
 
     existing = global_names(module)
     session.run(module, start=HOISTING, end=LATE_HOISTING)
     late = find(module, existing, Phase.DISPATCH_CREATION)
-    return replace(late, program=legality.with_late_refusals(late.program))
+    actions: Mapping[str, Action] = link.ask(WantsLateDecisions(legality.with_late_refusals(late.program)))
+    if orders.only_decide:
+        return _texts(late.initializers)
+    # Nothing hoists after this phase, so what is put back stays, without any barrier.
+    inlined = {id: Action.FUSE for id, action in actions.items() if action is Action.INLINE}
+    apply.put_back(module, late.initializers, inlined)
+    return {}
 
 
 def _texts(initializers: Mapping[str, ir.Operation]) -> dict[str, str]:

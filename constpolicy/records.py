@@ -318,6 +318,24 @@ class CheckModule:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class Byproducts:
+    """What is wanted of a compile besides its output file.
+
+    `decisions` are the candidates, what was decided and what became of them; `check_module` is the file to write a
+    CheckModule's program to; `stored_constants` asks for StoredConstants.
+    """
+
+    decisions: bool = True
+    check_module: str | None = None
+    stored_constants: bool = False
+
+    @property
+    def need_candidates(self) -> bool:
+        """Whether somebody has to look for candidates to make them."""
+        return self.decisions or self.check_module is not None or self.stored_constants
+
+
 class ConstPolicyError(Exception):
     """An error that the user can act on: its text names the place and what to do.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -14,7 +14,7 @@ from constpolicy.candidates.index import index
 from constpolicy.candidates.locations import place_of
 from constpolicy.candidates.value_types import element_bits
 from constpolicy.compiler.text import short_text
-from constpolicy.records import ConstantOrigin, StoredPiece
+from constpolicy.records import Candidate, ConstantOrigin, StoredPiece
 
 _PACKED = re.compile(r"#util\.composite<(?:\d+x)+i8, \[(.*?)^\s*\]>", re.DOTALL | re.MULTILINE)
 _PIECE = re.compile(r"^\s*(.*) : (?:tensor|vector)<((?:\d+x)*)([^>,]+(?:<[^>]*>)?)(?:, .*)?>,?$")
@@ -36,9 +36,10 @@ def origins(module: ir.Operation) -> dict[str, ConstantOrigin]:
     return found
 
 
-def results(module: ir.Operation, candidates: Mapping[str, str]) -> dict[str, ConstantOrigin]:
-    """As `origins`, with the candidate's id where a global holds its result; `candidates` are ids by global."""
-    return {key: replace(origin, candidate_id=candidates.get(origin.name)) for key, origin in origins(module).items()}
+def results(module: ir.Operation, candidates: Sequence[Candidate]) -> dict[str, ConstantOrigin]:
+    """As `origins`, with the candidate's id where a global holds its result."""
+    ids = {hoisted.symbol: candidate.id for candidate in candidates for hoisted in candidate.globals}
+    return {key: replace(origin, candidate_id=ids.get(origin.name)) for key, origin in origins(module).items()}
 
 
 def segments(module: ir.Operation) -> tuple[tuple[StoredPiece, ...], ...]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import click
 
 from constpolicy import driver
+from constpolicy.attempt import flags
 from constpolicy.cli import standard_streams
 from constpolicy.cli.drop_in import DropInCommand, command_line, policy_choice
 from constpolicy.cli.exit_codes import GATE_EXCEEDED, NUMBERS_DIFFER
 from constpolicy.compiler import tool
 from constpolicy.policy.choice import Choice, choose
-from constpolicy.records import ConstPolicyError
+from constpolicy.records import Byproducts, ConstPolicyError
 
 if TYPE_CHECKING:
     from constpolicy.compiler.child import Listener
@@ -66,7 +67,7 @@ def command(
     if line.hand_over is not None:
         if policy_report or policy_summary or policy_verify:
             _warn(f"there is nothing to report: {line.hand_over}; running iree-compile itself")
-        tool.become((*(driver.flags(choice) if line.input else ()), *line.arguments))
+        tool.become((*(flags(choice) if line.input else ()), *line.arguments))
     closed = standard_streams.opened()
     if (line.input == "-" and 0 in closed) or (line.output == "-" and 1 in closed):
         raise ConstPolicyError("the standard stream that '-' names is closed")
@@ -81,9 +82,11 @@ def command(
             fallbacks=rungs,
             listener=_progress(line),
             warn=_warn,
-            check_output=str(check) if check else None,
-            trace_constants=bool(policy_report or policy_summary),
-            observed=bool(policy_report or policy_summary or policy_verify or gates),
+            byproducts=Byproducts(
+                decisions=bool(policy_report or policy_summary or policy_verify or gates),
+                check_module=str(check) if check else None,
+                stored_constants=bool(policy_report or policy_summary),
+            ),
         )
         if compiled.exit_code != 0:
             return compiled.exit_code

@@ -53,7 +53,7 @@ class Step:
 
 
 class Listener:
-    """Is told of the work while it runs. This one does not care.
+    """Is told of the work while it runs; what it does not care for, it leaves as it is here.
 
     Nothing of it may hold a lock or run a thread outside `begin` ... `end`: the process forks there.
     """
@@ -157,7 +157,7 @@ def run(
     with interruptible(), _ended_on_exception(child), os.fdopen(request_reader, "rb", buffering=0) as requests:
         with os.fdopen(answer_writer, "wb", buffering=0) as answers:
             meanwhile()
-            ended: Ended[Result] = _listened(requests, answers, answer, listener or Listener())
+            ended: Ended[Result] = _listened(requests, answers, answer, listener)
         _, status = os.waitpid(child, 0)
     ended.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     ended.exit_code = 128 + ended.signal if ended.signal else os.WEXITSTATUS(status)
@@ -193,8 +193,10 @@ def _be_child(work: Callable[[Link], Result], requests: BinaryIO, answers: RawIO
 
 
 def _listened(
-    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener
+    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener | None
 ) -> Ended[Result]:
+    if listener is None:
+        return _serve(requests, answers, answer, None)
     listener.begin()
     try:
         return _serve(requests, answers, answer, listener)
@@ -203,15 +205,15 @@ def _listened(
 
 
 def _serve(
-    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener
+    requests: RawIOBase, answers: RawIOBase, answer: Callable[[object], object], listener: Listener | None
 ) -> Ended[Result]:
     ended: Ended[Result] = Ended()
     since = time.monotonic()
-    ticks = type(listener) is not Listener
-    while (message := _receive(requests, listener.tick if ticks else None)) is not None:
+    while (message := _receive(requests, listener.tick if listener else None)) is not None:
         kind, content = message
         if kind == "step":
-            listener.step(content)
+            if listener is not None:
+                listener.step(content)
             continue
         if kind == "ask":
             _send(answers, (answer(content),))
@@ -223,7 +225,8 @@ def _serve(
             ended.result = content
         else:
             ended.phase = content
-            listener.phase(content)
+            if listener is not None:
+                listener.phase(content)
     return ended
 
 

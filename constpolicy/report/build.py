@@ -37,6 +37,7 @@ def build(
         raise ConstPolicyError("there is no report: the compile ended before there was anything to decide")
     decisions = {decision.candidate_id: decision for decision in compiled.outcome.decisions}
     evaluation = compiled.evaluation if finished else None
+    file, unread = _file(command, compiled) if finished else (None, [])
     return Report(
         input=command.input,
         output=command.output if finished else None,
@@ -53,22 +54,22 @@ def build(
         ],
         budgets=list(compiled.outcome.budget_notes),
         fallbacks=list(compiled.fallbacks),
-        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled)],
+        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled), *unread],
         verification=verification,
-        file=_file(command, compiled) if finished else None,
+        file=file,
         timing=Timing(phases=dict(compiled.seconds), evaluation=compiled.evaluation.seconds),
     )
 
 
-def _file(command: CommandLine, compiled: Compiled) -> FileReport | None:
-    """What the .vmfb holds; None if the output is none, or is not a file that stays."""
+def _file(command: CommandLine, compiled: Compiled) -> tuple[FileReport | None, list[str]]:
+    """What the .vmfb holds, None if the output is none or is not a file that stays; and a warning if it is not read."""
     output = Path(command.output)
     if command.compile_to != "end" or not command.writes_binary or not output.is_file():
-        return None
+        return None, []
     try:
-        return segments.read(output, Trace(compiled.stored))
-    except ConstPolicyError:  # a text form, or another container
-        return None
+        return segments.read(output, Trace(compiled.stored)), []
+    except ConstPolicyError as error:
+        return None, [f"the report does not say what the file holds: {error}"]
 
 
 def _not_shared(compiled: Compiled) -> list[str]:

@@ -18,7 +18,7 @@ from constpolicy.compiler.child import Step
 from constpolicy.compiler.const_eval_watch import watched
 from constpolicy.compiler.phases import BEFORE_HOISTING, HOISTING
 from constpolicy.compiler.session import CompileFailed, Session
-from constpolicy.halving import culprits
+from constpolicy.ddmin import answered, causes
 from constpolicy.rewrite.globals import INITIALIZER, STORE, accessed, body, loads_in, stored_by, symbol, top_level
 from constpolicy.rewrite.inline import replace_loads
 
@@ -39,8 +39,8 @@ class Evaluation:
 def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operation], *, survive: bool) -> Evaluation:
     """Evaluates the initializers and erases those that got values.
 
-    When const-eval fails on some, with `survive` just these are left out, found by halving; without, and when no
-    part can be blamed, CompileFailed is raised after the compiler's own message.
+    When const-eval fails on some, with `survive` just these are left out, found by delta debugging;
+    without, CompileFailed is raised after the compiler's own message.
     """
     started = time.monotonic()
     if not chosen:
@@ -49,7 +49,8 @@ def evaluate(session: Session, module: ir.Operation, chosen: Sequence[ir.Operati
     failed: list[ir.Operation] = []
     values = _values(session, module, chosen, quiet=survive)
     if values is None and survive:
-        failed = culprits(chosen, lambda part: _values(session, module, part, quiet=True) is None)
+        found = answered(causes(chosen), lambda part: _values(session, module, part, quiet=True) is None)
+        failed = [op for cause in found for op in cause]
         chosen = [op for op in chosen if op not in failed]
         _make_self_contained(module, chosen)
         values = _values(session, module, chosen, quiet=False)

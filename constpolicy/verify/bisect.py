@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from constpolicy import driver, pipeline, trials
+from constpolicy import pipeline, trials
+from constpolicy.attempt import decided
 from constpolicy.compiler import child
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.ddmin import causes
@@ -144,8 +145,8 @@ class _Bisection:
         return None if self.found is not None else self._task()
 
     def _begin(self, question: trials.WantsTrial) -> None:
-        _, outcome, self.actions = driver.decided(question.program, self.policy.policy)
-        _, _, self.baseline_actions = driver.decided(question.program, self.baseline.policy)
+        _, outcome, self.actions = decided(question.program, self.policy.policy)
+        _, _, self.baseline_actions = decided(question.program, self.baseline.policy)
         self._compare(question.program, outcome, self.actions, self.baseline_actions)
         if not self.differences and not self._second_stop:
             names = f"'{self.policy.policy.name}' and '{self.baseline.policy.name}'"

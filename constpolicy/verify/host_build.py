@@ -12,7 +12,7 @@ from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.host import HOST_FLAGS
 from constpolicy.policy.load import LoadedPolicy
 from constpolicy.policy.schema import Budgets, Policy, Rule, When
-from constpolicy.records import Action, ConstPolicyError, Decision
+from constpolicy.records import Action, Byproducts, ConstPolicyError, Decision
 from constpolicy.verify.record import HostBuild
 
 # Flags that say what device, CPU and kind of file the code is for, by how their names begin.
@@ -49,7 +49,8 @@ def build_for_host(
         raise ConstPolicyError(f"{why}, and there are no decisions to apply to a build for this CPU")
     here = host_command(command, output)
     policy = pinned(compiled.policy, compiled.outcome.decisions)
-    built = driver.compile_program(here, policy, check_output=None if check_output is None else str(check_output))
+    byproducts = Byproducts(check_module=None if check_output is None else str(check_output))
+    built = driver.compile_program(here, policy, byproducts=byproducts)
     if built.exit_code != 0 or built.outcome is None:
         raise ConstPolicyError(f"{why}, and the program does not compile for this CPU")
     return Built(here, built, _record(compiled, built, why))

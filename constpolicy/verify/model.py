@@ -14,7 +14,7 @@ from constpolicy.compiler import tool
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.target import is_host
 from constpolicy.policy.schema import Verify
-from constpolicy.records import Action, ConstPolicyError
+from constpolicy.records import Action, Byproducts, ConstPolicyError
 from constpolicy.verify.files import verify_against, verify_files, verify_outputs
 from constpolicy.verify.host_build import build_for_host
 from constpolicy.verify.onnx import OnnxRuntime
@@ -41,7 +41,8 @@ def verify_model(
     with tempfile.TemporaryDirectory(prefix="constpolicy-") as folder:
         candidate, check = Path(folder) / "policy.vmfb", Path(folder) / "check.vmfb"
         line = replace(command, output=str(candidate))
-        compiled = driver.compile_program(line, policy, check_output=str(check) if settings.tensors else None)
+        wanted = Byproducts(check_module=str(check) if settings.tensors else None)
+        compiled = driver.compile_program(line, policy, byproducts=wanted)
         if compiled.exit_code != 0:
             return compiled, ()
         return compiled, verify_each(command, compiled, candidate, settings, check=check)
@@ -228,4 +229,4 @@ def compile_reference(command: CommandLine, what: Against, output: Path) -> int:
         return tool.run_quietly((*command.without_output, "-o", str(output)))
     flags = (_CONST_EVAL_OFF,) if what is Against.CONST_EVAL_OFF else ()
     line = command_lines.parse((*command.without_output, *flags, "-o", str(output)))
-    return driver.compile_program(line, driver.UPSTREAM, observed=False).exit_code
+    return driver.compile_program(line, driver.UPSTREAM, byproducts=Byproducts(decisions=False)).exit_code

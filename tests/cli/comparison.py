@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 from constpolicy.compiler import tool
+from scripts.bench_compile import environment
 from scripts.conformance_main import DECIDED, TARGET
 from scripts.conformance_run import Observed, Timeout, differences, observe
 
@@ -22,6 +27,7 @@ __all__ = [
     "assert_alike",
     "constpolicy",
     "iree_compile",
+    "on_a_terminal",
     "program",
 ]
 
@@ -51,3 +57,20 @@ def assert_alike(*arguments: str, policy: str = str(DECIDED), stdin: bytes = b""
 def _finished(observed: Observed | Timeout) -> Observed:
     assert isinstance(observed, Observed), observed
     return observed
+
+
+def on_a_terminal(*arguments: str, policy: str, stream: Literal["stdout", "stderr"]) -> tuple[int, bytes]:
+    """Exit code of constpolicy-compile with the stream on a terminal (the other is dropped), and what that is told."""
+    ours, theirs = pty.openpty()
+    command = [*CONSTPOLICY, "--policy", policy, *arguments]
+    stdout, stderr = (theirs, subprocess.DEVNULL) if stream == "stdout" else (subprocess.DEVNULL, theirs)
+    ended = subprocess.Popen(command, env=environment(), stdout=stdout, stderr=stderr)
+    os.close(theirs)
+    shown = b""
+    try:
+        while data := os.read(ours, 65536):
+            shown += data
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    return ended.wait(TIMEOUT), shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from constpolicy.compiler import tool
 from constpolicy.compiler.phases import PHASES
 from scripts.bench_compile import environment
-from tests.cli.comparison import CONSTPOLICY, TARGET, assert_alike, constpolicy, iree_compile, program
+from tests.cli.comparison import CONSTPOLICY, TARGET, assert_alike, constpolicy, iree_compile, on_a_terminal, program
 
 TABLE = program("table")
 PARAMETERS = program("parameters")
@@ -195,31 +194,13 @@ def test_a_report_where_there_is_nothing_to_decide_is_said_to_be_missing() -> No
     assert "report.json" not in observed.files
 
 
-def _on_a_terminal(*arguments: str) -> tuple[int, bytes]:
-    """Exit code of constpolicy-compile with stdout on a terminal, and what the terminal shows of stdout."""
-    ours, theirs = pty.openpty()
-    ended = subprocess.Popen(
-        [*CONSTPOLICY, TABLE, *TARGET, *arguments], env=environment(), stdout=theirs, stderr=subprocess.PIPE
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while data := os.read(ours, 65536):
-            shown += data
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(ours)
-    ended.communicate()
-    return ended.returncode, shown
-
-
 @pytest.mark.parametrize("flags", [(), ("-o", "-"), ("--compile-to=flow", "--emit-mlir-bytecode")])
 def test_binary_output_is_not_written_to_a_terminal(flags: tuple[str, ...]) -> None:
-    assert _on_a_terminal(*flags) == (2, b"")
+    assert on_a_terminal(TABLE, *TARGET, *flags, policy="balanced", stream="stdout") == (2, b"")
 
 
 def test_text_output_is_written_to_a_terminal() -> None:
-    exit_code, shown = _on_a_terminal("--compile-to=flow")
+    exit_code, shown = on_a_terminal(TABLE, *TARGET, "--compile-to=flow", policy="balanced", stream="stdout")
     assert exit_code == 0
     assert b"util.func public @main" in shown
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import re
 import subprocess
 from pathlib import Path
@@ -13,25 +11,14 @@ from constpolicy.cli.progress import Progress
 from constpolicy.compiler.child import Step
 from scripts.bench_compile import environment
 from scripts.models import cases
-from tests.cli.comparison import CONSTPOLICY, TARGET, TIMEOUT
+from tests.cli.comparison import CONSTPOLICY, TARGET, on_a_terminal
 
 _ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 def _shown(*arguments: str, policy: str) -> tuple[int, str]:
     """The exit code, and all that a terminal was told on stderr, in lines, without colours and movements."""
-    ours, theirs = pty.openpty()
-    command = [*CONSTPOLICY, "--policy", policy, *arguments]
-    ended = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
-    os.close(theirs)
-    shown = b""
-    try:
-        while data := os.read(ours, 65536):
-            shown += data
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(ours)
-    exit_code = ended.wait(TIMEOUT)
+    exit_code, shown = on_a_terminal(*arguments, policy=policy, stream="stderr")
     return exit_code, _ESCAPES.sub(b"", shown).replace(b"\r", b"\n").decode()
 
 

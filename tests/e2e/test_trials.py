@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from constpolicy import driver, pipeline, trials
+from constpolicy import pipeline, trials
+from constpolicy.attempt import decided
 from constpolicy.compiler import child
 from constpolicy.compiler.flags import parse
 from constpolicy.policy.load import load_policy
@@ -27,7 +28,7 @@ def tried(source: Path, *policies: str) -> tuple[list[Path], Sequence[str]]:
             return None
         policy = load_policy(policies[len(files)]).policy
         files.append(source.with_name(f"{len(files)}.vmfb"))
-        orders = pipeline.Orders(driver.decided(question.program, policy)[2], survive_const_eval=True)
+        orders = pipeline.Orders(decided(question.program, policy)[2], survive_const_eval=True)
         return trials.Trial(orders, str(files[-1]))
 
     listener = Phases()
@@ -66,7 +67,7 @@ def test_a_trial_that_fails_says_why_and_the_next_goes_on(tmp_path: Path) -> Non
         if len(results) == 3:
             return None
         policy = load_policy("upstream" if len(results) == 1 else "none").policy
-        orders = pipeline.Orders(driver.decided(question.program, policy)[2], survive_const_eval=False)
+        orders = pipeline.Orders(decided(question.program, policy)[2], survive_const_eval=False)
         return trials.Trial(orders, str(output))
 
     child.run(partial(trials.run_trials, parse([str(source), *CPU, NO_EVALUATION]), ()), answer=answer)

@@ -16,7 +16,7 @@ from constpolicy.compiler.flags import parse
 from constpolicy.compiler.phases import CHECK_MODULE
 from constpolicy.policy.choice import Choice
 from constpolicy.policy.schema import Verify
-from constpolicy.records import Action
+from constpolicy.records import Action, Byproducts
 from constpolicy.rewrite.check_build import CheckBuild
 from constpolicy.verify import Limits, Verification
 from constpolicy.verify.model import verify_model
@@ -73,7 +73,7 @@ def checked(
     """The check of the single results alone."""
     output, check = source.with_suffix(".vmfb"), source.with_suffix(".check.vmfb")
     line = parse([str(source), "-o", str(output), *(flags or CPU)])
-    compiled = driver.compile_program(line, policy, check_output=str(check))
+    compiled = driver.compile_program(line, policy, byproducts=Byproducts(check_module=str(check)))
     assert compiled.exit_code == 0
     verify = compiled.policy.policy.verify if compiled.policy else Verify()
     is_host = is_this_cpu(compiled.facts.targets)
@@ -315,7 +315,8 @@ def test_a_crash_on_the_check_module_leaves_the_program_as_it_is_and_is_told(
 def test_a_check_module_that_cannot_be_written_leaves_the_program_as_it_is_and_is_told(tables: Path) -> None:
     output = tables.with_suffix(".vmfb")
     line = parse([str(tables), "-o", str(output), *CPU])
-    compiled = driver.compile_program(line, driver.UPSTREAM, check_output=str(tables / "no" / "folder.vmfb"))
+    wanted = Byproducts(check_module=str(tables / "no" / "folder.vmfb"))
+    compiled = driver.compile_program(line, driver.UPSTREAM, byproducts=wanted)
     assert (compiled.exit_code, compiled.fallbacks, output.exists()) == (0, (), True)
     assert compiled.check is not None
     assert "folder.vmfb" in (compiled.check.failure or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import ceil, log2
 from random import Random
 from typing import TypeVar
@@ -10,23 +10,21 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constpolicy.ddmin import causes, minimal
+from constpolicy.ddmin import Search, answered, causes, minimal
 
 Result = TypeVar("Result")
 Fails = Callable[[frozenset[int]], bool]
 
 
-def answered(search: Generator[tuple[int, ...], bool, Result], fails: Fails) -> tuple[Result, list[tuple[int, ...]]]:
+def search(searched: Search[int, Result], fails: Fails) -> tuple[Result, list[tuple[int, ...]]]:
     """What the search finds, and the sets that it wanted to be tried."""
     tried: list[tuple[int, ...]] = []
-    try:
-        wanted = next(search)
-        while True:
-            tried.append(wanted)
-            wanted = search.send(fails(frozenset(wanted)))
-    except StopIteration as stop:
-        result: Result = stop.value
-        return result, tried
+
+    def noted(wanted: tuple[int, ...]) -> bool:
+        tried.append(wanted)
+        return fails(frozenset(wanted))
+
+    return answered(searched, noted), tried
 
 
 @st.composite
@@ -40,7 +38,7 @@ def groups(draw: st.DrawFn) -> tuple[int, list[frozenset[int]]]:
 @given(st.data(), st.integers(1, 500))
 def test_one_culprit_takes_two_tries_for_each_halving(data: st.DataObject, count: int) -> None:
     culprit = data.draw(st.integers(0, count - 1))
-    found, tried = answered(causes(range(count)), lambda items: culprit in items)
+    found, tried = search(causes(range(count)), lambda items: culprit in items)
     assert found == ((culprit,),)
     assert len(tried) <= 2 * ceil(log2(count)) + 1
 
@@ -52,7 +50,7 @@ def test_what_is_found_fails_and_does_not_without_any_of_its_items(case: tuple[i
     def fails(items: frozenset[int]) -> bool:
         return any(group <= items for group in bad)
 
-    found, _ = answered(minimal(range(count)), fails)
+    found, _ = search(minimal(range(count)), fails)
     assert fails(frozenset(found))
     assert not any(fails(frozenset(found) - {item}) for item in found)
 
@@ -64,7 +62,7 @@ def test_without_all_causes_nothing_fails(case: tuple[int, list[frozenset[int]]]
     def fails(items: frozenset[int]) -> bool:
         return any(group <= items for group in bad)
 
-    found, _ = answered(causes(range(count)), fails)
+    found, _ = search(causes(range(count)), fails)
     assert all(fails(frozenset(cause)) for cause in found)
     assert not fails(frozenset(range(count)).difference(*found))
 
@@ -76,5 +74,5 @@ def test_a_check_that_answers_at_random_comes_to_an_end(count: int, random: Rand
     def fails(items: frozenset[int]) -> bool:
         return answers.setdefault(items, random.random() < 0.5)
 
-    found, _ = answered(causes(range(count)), fails)
+    found, _ = search(causes(range(count)), fails)
     assert found

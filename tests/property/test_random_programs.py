@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from constpolicy import driver, pipeline, trials
+from constpolicy import pipeline, trials
+from constpolicy.attempt import decided
 from constpolicy.compiler import child
 from constpolicy.compiler.flags import parse
 from constpolicy.policy.load import load_policy
@@ -62,7 +63,7 @@ class Builds:
         while self.policies and len(self.files) <= POLICIES:
             policy = self.policies.pop(0)
             try:
-                actions = driver.decided(question.program, policy)[2]
+                actions = decided(question.program, policy)[2]
             except ConstPolicyError:  # budgets that cannot be kept
                 continue
             if actions not in self.known:

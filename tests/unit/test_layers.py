@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "constpolicy"
-LAYERS: tuple[str, ...] = ("records", "halving", "ddmin", "policy", "compiler", "candidates", "rewrite", "pipeline")
-LAYERS += ("trials", "driver", "verify", "report", "tune", "cli")
+LAYERS: tuple[str, ...] = ("records", "ddmin", "policy", "compiler", "candidates", "rewrite", "pipeline")
+LAYERS += ("trials", "attempt", "driver", "verify", "report", "tune", "cli")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

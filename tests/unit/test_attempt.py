@@ -7,9 +7,9 @@ from itertools import chain, combinations
 
 import pytest
 
-from constpolicy.driver import decided, everything_evaluated
+from constpolicy.attempt import decided, everything_evaluated
 from constpolicy.policy.load import load_policy
-from constpolicy.records import Action
+from constpolicy.records import Action, Byproducts
 from tests.unit.policy_programs import KIB, candidate, program, source
 
 REFUSABLE = (Action.EVALUATE, Action.INITIALIZE, Action.FUSE, Action.SHARE)
@@ -22,4 +22,4 @@ def test_everything_is_evaluated_whatever_is_refused(refused: tuple[Action, ...]
     first, second = candidate("a", 64 * KIB, table), candidate("b", 2 * KIB, table)
     given = program(replace(first, refusals=dict.fromkeys(refused, "no")), second)
     _, _, actions = decided(given, load_policy("upstream", environ={}).policy)
-    assert everything_evaluated(given, only_evaluate=False, check_output=None).actions == actions
+    assert everything_evaluated(given, Byproducts()).actions == actions
