@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from constpolicy.policy.growth import STORED, Liveness
-from constpolicy.policy.milp import Floats, Problem, Row, Solution, maximize
+from constpolicy.policy.milp import Floats, Problem, Row, Solution, TimeBoundHit, maximize
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, ConstPolicyError, Origin
 
@@ -168,12 +168,18 @@ class _Totals:
         row = self.totals[name]
         return row.constant + int(sum(value for column, value in row.terms.items() if solution[column] > 0.5))
 
-    def least(self, name: str, budgets: Mapping[str, int]) -> int | None:
-        """The least that one total can be made while the budgets are kept; None if they cannot be."""
+    def least(self, name: str, budgets: Mapping[str, int]) -> tuple[int, bool] | None:
+        """The least found that one total can be made while the budgets are kept, and whether there is no less.
+
+        None if they cannot be kept, or no way to do so is found.
+        """
         row = self.totals[name]
         objective = {column: -value / _UNIT for column, value in row.terms.items()}
-        solution = maximize(self.problem(budgets, objective))
-        return None if solution is None else self.value(name, solution.values)
+        try:
+            solution = maximize(self.problem(budgets, objective))
+        except TimeBoundHit:
+            return None
+        return None if solution is None else (self.value(name, solution.values), solution.gap == 0)
 
 
 def choose(
@@ -184,13 +190,16 @@ def choose(
     Args:
       actions: Of all candidates, with every choice evaluated.
       budgets: By name, microseconds for evaluate_seconds and bytes for the others: file_growth and resident_growth
-        against leaving everything for load time and counting
-        nothing for it, load_bytes, evaluate_bytes.
+        against leaving everything for load time and counting nothing for it, load_bytes, evaluate_bytes.
     Raises:
       ConstPolicyError: the budgets cannot be kept; it says by how much.
     """
     totals = _Totals(liveness, actions, choices)
-    solution = maximize(totals.problem(budgets, _benefit(totals)))
+    try:
+        solution = maximize(totals.problem(budgets, _benefit(totals)))
+    except TimeBoundHit:
+        names = " or ".join(f"budgets.{name}" for name in budgets)
+        raise ConstPolicyError(f"no decisions that keep all budgets were found in time; raise {names}") from None
     if solution is None:
         raise ConstPolicyError(_impossible(totals, budgets))
     evaluated = frozenset(id for id, column in totals.x.items() if solution.values[column] > 0.5)
@@ -228,19 +237,19 @@ def _next_megabytes(solution: Solution, budgets: Mapping[str, int]) -> list[str]
 def _impossible(totals: _Totals, budgets: Mapping[str, int]) -> str:
     """By how much the budgets are too small: one alone, or else one when the others are kept."""
     for name, budget in budgets.items():
-        if (least := totals.least(name, {})) is not None and least > budget:
-            return f"budgets.{name} {_short(name, budget, least)}"
+        if (least := totals.least(name, {})) is not None and least[0] > budget:
+            return f"budgets.{name} {_short(name, budget, *least)}"
     for name, budget in budgets.items():
         others = {other: amount for other, amount in budgets.items() if other != name}
         if others and (least := totals.least(name, others)) is not None:
             kept = " and ".join(f"{other} {format_total(other, amount)}" for other, amount in others.items())
-            return f"budgets.{name} {_short(name, budget, least)} while {kept} is kept"
+            return f"budgets.{name} {_short(name, budget, *least)} while {kept} is kept"
     return f"the budgets {', '.join(budgets)} cannot be kept together; raise more than one of them"
 
 
-def _short(name: str, budget: int, least: int) -> str:
-    amounts = [format_total(name, amount) for amount in (budget, least, least - budget)]
-    return "{} cannot be kept: the least is {}, {} more".format(*amounts)
+def _short(name: str, budget: int, least: int, exact: bool) -> str:
+    amount, enough, more = (format_total(name, amount) for amount in (budget, least, least - budget))
+    return f"{amount} cannot be kept: the least {'is' if exact else 'found is'} {enough}, {more} more"
 
 
 def format_total(name: str, amount: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
@@ -217,7 +218,8 @@ def _keep_budgets(
     used = (
         f"{name}: {format_total(name, chosen.used[name])} of {format_total(name, budgets[name])}" for name in budgets
     )
-    gap = (f"the solver's time bound was hit: within {chosen.gap:.1%} of the greatest benefit",) if chosen.gap else ()
+    percent = ceil(chosen.gap * 1000) / 10
+    gap = (f"the solver's time bound was hit: within {percent} % of the greatest benefit",) if chosen.gap else ()
     return (*used, *chosen.notes, *gap)
 
 

@@ -10,6 +10,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from constpolicy.records import Action, Candidate, Origin, Program, Source
 
@@ -125,4 +126,6 @@ class Liveness:
 
 def _with_evaluated(actions: Mapping[str, Action], candidate: Candidate) -> Mapping[str, Action]:
     """The actions, with the candidate evaluated if it is not stored yet. Copies nothing: there may be thousands."""
-    return actions if actions[candidate.id] in STORED else ChainMap({candidate.id: Action.EVALUATE}, dict(actions))
+    if actions[candidate.id] in STORED:
+        return actions
+    return ChainMap({candidate.id: Action.EVALUATE}, cast("dict[str, Action]", actions))  # which is only read

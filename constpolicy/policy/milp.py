@@ -2,7 +2,8 @@
 
 The linear relaxation is solved first. Its reduced costs say what changing a variable would cost at least; with the
 value of a good solution at hand, every variable that costs more than the distance to the relaxation is settled, and
-what is left is small enough to be solved to the end.
+what is left is often small enough to be solved to the end. If it is not within the time bound, the good solution, which
+no clock had a part in, is the answer.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-_SECONDS = 0.8  # bound on the exact solve
+SECONDS = 0.6  # bound on the exact solve
 _CORE = 60  # variables that the first good solution may change against the relaxation, and are whole there
+_NODES = 200  # bound on the search for that one
 _WHOLE = 1e-6
 _FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
 _FREE = highspy.kHighsInf
@@ -71,12 +73,17 @@ class _Run:
     objective: float
     reduced_costs: Floats
     prices: Floats
-    gap: float
-    complete: bool
 
 
-def maximize(problem: Problem) -> Solution | None:
-    """The best solution; None if there is none. Deterministic unless the time bound is hit, which `gap` then says."""
+class TimeBoundHit(Exception):
+    """Whether there is a solution at all is not known yet."""
+
+
+def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
+    """The best solution; None if there is none.
+
+    If the time bound is hit, a good solution, and `gap` says how good. Raises TimeBoundHit if there is none of that.
+    """
     if problem.columns == 0:  # which HiGHS does not call feasible
         kept = all(row.low <= 0 <= row.high for row in problem.rows)
         return Solution(np.zeros(0), 0.0, 0.0, np.zeros(len(problem.rows))) if kept else None
@@ -91,14 +98,14 @@ def maximize(problem: Problem) -> Solution | None:
         core = np.arange(problem.binary)
     else:
         core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
-    best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True)
-    if best is None or (good is not None and good.objective > best.objective):
-        best = good
-    if best is None:
-        return None
-    bound = max(relaxed.objective, best.objective)
-    gap = 0.0 if best.complete else min(best.gap, (bound - best.objective) / max(abs(best.objective), 1.0))
-    return Solution(best.values, best.objective, gap, relaxed.prices)
+    try:
+        best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=seconds)
+    except TimeBoundHit:
+        if good is None:
+            raise
+        gap = max(relaxed.objective - good.objective, 0.0) / max(abs(good.objective), 1.0)
+        return Solution(good.values, good.objective, gap, relaxed.prices)
+    return None if best is None else Solution(best.values, best.objective, 0.0, relaxed.prices)
 
 
 def _good(model: highspy.HighsLp, relaxed: _Run, problem: Problem, costs: Floats) -> _Run | None:
@@ -107,7 +114,7 @@ def _good(model: highspy.HighsLp, relaxed: _Run, problem: Problem, costs: Floats
     order = np.lexsort((costs, fractions < _WHOLE))  # what is not whole has to change in any case
     least = int(np.count_nonzero(fractions >= _WHOLE))
     for size in (least + _CORE, least + 4 * _CORE, least + 16 * _CORE):
-        good = _run(model, *_bounds(relaxed, problem, order[:size]), problem, whole=True)
+        good = _run(model, *_bounds(relaxed, problem, order[:size]), problem, whole=True, nodes=_NODES)
         if good is not None:
             return good
     return None
@@ -124,10 +131,28 @@ def _bounds(relaxed: _Run, problem: Problem, core: npt.NDArray[np.int64]) -> tup
     return lower, upper
 
 
-def _run(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Problem, *, whole: bool) -> _Run | None:
+def _run(
+    model: highspy.HighsLp,
+    lower: Floats,
+    upper: Floats,
+    problem: Problem,
+    *,
+    whole: bool,
+    seconds: float = _FREE,
+    nodes: int | None = None,
+) -> _Run | None:
+    """The best solution within these bounds of the columns, or with `nodes` one of the best; None if there is none.
+
+    Raises TimeBoundHit after so many `seconds`.
+    """
     solver = _solver(model, lower, upper, problem, whole=whole)
+    solver.setOptionValue("time_limit", seconds)
+    if nodes is not None:
+        solver.setOptionValue("mip_max_nodes", nodes)
     solver.run()
     info, status = solver.getInfo(), solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kTimeLimit:
+        raise TimeBoundHit
     if info.primal_solution_status != _FEASIBLE:
         return None
     solution = solver.getSolution()
@@ -136,8 +161,6 @@ def _run(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Problem,
         objective=float(info.objective_function_value),
         reduced_costs=np.asarray(solution.col_dual) if len(solution.col_dual) else np.zeros(problem.columns),
         prices=np.abs(np.asarray(solution.row_dual)) if len(solution.row_dual) else np.zeros(len(problem.rows)),
-        gap=float(info.mip_gap) if whole else 0.0,
-        complete=status == highspy.HighsModelStatus.kOptimal,
     )
 
 
@@ -150,8 +173,8 @@ def _solver(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Probl
     for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0)):
         solver.setOptionValue(name, value)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    if whole:
-        solver.setOptionValue("time_limit", _SECONDS)
+    if not whole:  # which takes longer here than the relaxation itself
+        solver.setOptionValue("presolve", "off")
     solver.passModel(model)
     return solver
 
