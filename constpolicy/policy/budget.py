@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from constpolicy.policy.growth import STORED, Liveness
-from constpolicy.policy.milp import Floats, Problem, Row, Solution, TimeBoundHit, maximize
+from constpolicy.policy.milp import Floats, NotSolved, Problem, Row, Solution, maximize
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, ConstPolicyError, Origin
 
@@ -177,7 +177,7 @@ class _Totals:
         objective = {column: -value / _UNIT for column, value in row.terms.items()}
         try:
             solution = maximize(self.problem(budgets, objective))
-        except TimeBoundHit:
+        except NotSolved:
             return None
         return None if solution is None else (self.value(name, solution.values), solution.gap == 0)
 
@@ -197,7 +197,7 @@ def choose(
     totals = _Totals(liveness, actions, choices)
     try:
         solution = maximize(totals.problem(budgets, _benefit(totals)))
-    except TimeBoundHit:
+    except NotSolved:
         names = " or ".join(f"budgets.{name}" for name in budgets)
         raise ConstPolicyError(f"no decisions that keep all budgets were found in time; raise {names}") from None
     if solution is None:

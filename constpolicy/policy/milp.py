@@ -9,7 +9,7 @@ no clock had a part in, is the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import highspy
@@ -23,6 +23,8 @@ _NODES = 200  # bound on the search for that one
 _WHOLE = 1e-6
 _FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
 _FREE = highspy.kHighsInf
+_LARGEST = 1e6  # coefficient of the objective: with larger ones, the dual simplex method gives up
+_STATUS = highspy.HighsModelStatus
 
 
 class _Silent(highspy.Highs):
@@ -75,18 +77,27 @@ class _Run:
     prices: Floats
 
 
-class TimeBoundHit(Exception):
-    """Whether there is a solution at all is not known yet."""
+class NotSolved(Exception):
+    """Whether there is a solution at all is not known: the time bound was hit, or the solver gave up."""
 
 
 def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
     """The best solution; None if there is none.
 
-    If the time bound is hit, a good solution, and `gap` says how good. Raises TimeBoundHit if there is none of that.
+    If the time bound is hit, a good solution, and `gap` says how good. Raises NotSolved if there is none of that.
     """
     if problem.columns == 0:  # which HiGHS does not call feasible
         kept = all(row.low <= 0 <= row.high for row in problem.rows)
         return Solution(np.zeros(0), 0.0, 0.0, np.zeros(len(problem.rows))) if kept else None
+    scale = max(1.0, max(map(abs, problem.objective.values()), default=0.0) / _LARGEST)
+    objective = {column: value / scale for column, value in problem.objective.items()}
+    solution = _maximize(replace(problem, objective=objective), seconds)
+    if solution is None:
+        return None
+    return replace(solution, objective=solution.objective * scale, prices=solution.prices * scale)
+
+
+def _maximize(problem: Problem, seconds: float) -> Solution | None:
     model = _model(problem)
     lower, upper = np.zeros(problem.columns), np.ones(problem.columns)
     relaxed = _run(model, lower, upper, problem, whole=False)
@@ -100,7 +111,7 @@ def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
         core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
     try:
         best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=seconds)
-    except TimeBoundHit:
+    except NotSolved:
         if good is None:
             raise
         gap = max(relaxed.objective - good.objective, 0.0) / max(abs(good.objective), 1.0)
@@ -143,7 +154,7 @@ def _run(
 ) -> _Run | None:
     """The best solution within these bounds of the columns, or with `nodes` one of the best; None if there is none.
 
-    Raises TimeBoundHit after so many `seconds`.
+    Raises NotSolved after so many `seconds`.
     """
     solver = _solver(model, lower, upper, problem, whole=whole)
     solver.setOptionValue("time_limit", seconds)
@@ -151,8 +162,11 @@ def _run(
         solver.setOptionValue("mip_max_nodes", nodes)
     solver.run()
     info, status = solver.getInfo(), solver.getModelStatus()
-    if status == highspy.HighsModelStatus.kTimeLimit:
-        raise TimeBoundHit
+    if status == _STATUS.kInfeasible:
+        return None
+    stopped = nodes is not None and status == _STATUS.kSolutionLimit
+    if status != _STATUS.kOptimal and not stopped:
+        raise NotSolved(str(status))
     if info.primal_solution_status != _FEASIBLE:
         return None
     solution = solver.getSolution()
