@@ -31,13 +31,17 @@ class Document:
     data: Any = None
     marks: dict[Path_, tuple[int, int]] = field(default_factory=dict)
 
-    def error(self, path: Sequence[str | int], text: str) -> PolicyError:
-        """An error at the place of the value, or of the nearest thing around it that stands in the file."""
+    def place(self, path: Sequence[str | int]) -> str:
+        """file:line:column of the value, or of the nearest thing around it that stands in the file."""
         place = tuple(path)
         while place and place not in self.marks:
             place = place[:-1]
         line, column = self.marks.get(place, (1, 1))
-        return PolicyError(f"{self.name}:{line}:{column}: {text}")
+        return f"{self.name}:{line}:{column}"
+
+    def error(self, path: Sequence[str | int], text: str) -> PolicyError:
+        """An error at the value's place."""
+        return PolicyError(f"{self.place(path)}: {text}")
 
 
 def read(file: Path) -> Document:

@@ -95,7 +95,11 @@ def _loaded(document: Document, origin: str, within: Path | None = None) -> Load
         for key in policy.as_data():
             origins.setdefault(key, []).append(name)
     texts = {key: ", over ".join(names[:1] if key in _OVERRIDDEN else names) for key, names in origins.items()}
-    return LoadedPolicy(_merged([policy for _, policy in chain]), origin, within is None, value_origins=texts)
+    merged = _merged([policy for _, policy in chain])
+    rules = [rule for _, policy in chain for rule in policy.rules]
+    if rules:
+        merged = merged.model_copy(update={"rules": rules})
+    return LoadedPolicy(merged, origin, within is None, value_origins=texts)
 
 
 def _chain(document: Document, within: Path | None) -> list[tuple[str, Policy]]:
@@ -138,10 +142,12 @@ def _validated(document: Document) -> Policy:
     if not isinstance(document.data, dict):
         raise document.error((), "a policy is a mapping, beginning with 'schema: 1'")
     try:
-        return Policy.model_validate(document.data)
+        policy = Policy.model_validate(document.data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise document.error(_place(first["loc"]), _explained(dict(first))) from None
+    placed = [rule.at(document.place(("rules", index))) for index, rule in enumerate(policy.rules)]
+    return policy.model_copy(update={"rules": placed}) if placed else policy
 
 
 def _place(location: tuple[str | int, ...]) -> tuple[str | int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PrivateAttr
 
 from constpolicy.policy.units import Amount, Comparison, parse_size
 from constpolicy.records import Action, Kind, Phase
@@ -76,6 +76,21 @@ class Rule(_Section):
     name: str | None = None
     when: When
     action: Action
+    _place: str | None = PrivateAttr(default=None)
+
+    @property
+    def place(self) -> str | None:
+        """Where it was written, as file:line:column; None for a rule that was made in code. No part of its value."""
+        return self._place
+
+    def at(self, place: str) -> Rule:
+        """The same rule, written at that place."""
+        rule = self.model_copy()
+        rule._place = place
+        return rule
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rule) and dict(self) == dict(other)
 
 
 class Limits(_Section):

@@ -8,6 +8,7 @@ import pytest
 
 from constpolicy.policy.document import PolicyError, parse
 from constpolicy.policy.load import builtin_names, load_policy
+from constpolicy.policy.schema import Rule, When
 from constpolicy.records import Action, Kind
 
 
@@ -91,6 +92,24 @@ def test_rules_come_before_those_of_the_base_and_maps_are_merged(tmp_path: Path)
     assert policy.allow == {Kind.PAD: True, Kind.CAST: False}
     assert (policy.limits.max_growth_bytes, policy.limits.max_result_bytes) == (1024, 2048)
     assert policy.name == "own"
+
+
+def test_a_rule_knows_where_it_was_written_which_is_no_part_of_its_value(tmp_path: Path) -> None:
+    base = write(tmp_path, "base.yaml", "schema: 1\nname: base\nrules:\n  - {when: {kind: pad}, action: inline}\n")
+    own = write(
+        tmp_path,
+        "own.yaml",
+        "schema: 1\nname: own\nextends: base.yaml\nrules:\n  - {when: {kind: cast}, action: fuse}\n"
+        "  - {when: {kind: pad}, action: inline}\n",
+    )
+    rules = load_policy(str(own)).policy.rules
+    assert [rule.place for rule in rules] == [f"{own}:5:5", f"{own}:6:5", f"{base}:4:5"]
+    assert rules[1] == rules[2] == Rule(when=When(kind=[Kind.PAD]), action=Action.INLINE)
+    assert rules[0] != rules[1]
+    assert set(Rule.model_json_schema()["properties"]) == set(rules[0].model_dump()) == {"name", "when", "action"}
+    write(tmp_path, "own.yaml", "schema: 1\nname: own\nrules: [{when: {kind: pad}, action: inline, place: here}]\n")
+    with pytest.raises(PolicyError, match="unknown key 'place'"):
+        load_policy(str(own))
 
 
 def test_extending_in_a_circle_is_refused(tmp_path: Path) -> None:
