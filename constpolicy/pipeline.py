@@ -206,8 +206,6 @@ def carry_out(
     session: Session, command: CommandLine, prepared: Prepared, orders: Orders, output: str, link: Link
 ) -> Finished:
     """Rewrites the module as ordered, evaluates, and compiles on to the output."""
-    from iree.compiler import ir
-
     from constpolicy.candidates import stored
     from constpolicy.compiler import deferred
     from constpolicy.compiler.emit import emit
@@ -218,31 +216,30 @@ def carry_out(
     traces = orders.byproducts.stored_constants
     expressions = _texts(prepared.found.initializers) if orders.only_decide else {}
     origins = stored.origins(module) if traces else {}
-    with ir.Location.unknown():
-        check = CheckBuild(session, module, prepared.program.candidates, orders.byproducts.check_module)
-        session.on_step = _telling(link, prepared.program) if orders.tells_steps else None
-        done = Finished(0, _edited(session, prepared, orders, flags, check), prepared.declarations)
-        if orders.only_evaluate:
-            return done
-        if traces:
-            origins = stored.results(module, prepared.program.candidates) | origins
-        deferred.run(session, module, flags)
-        prepared.dump.write(module)
-        reached = HOISTING
-        if orders.second_stop and before(LATE_HOISTING, end):
-            expressions |= _second_stop(session, module, link, orders)
-            reached = LATE_HOISTING
-        if orders.only_decide:
-            return replace(done, expressions=expressions)
-        if orders.store_once and before(OUTLINED, end):
-            session.run(module, start=reached, end=OUTLINED)
-            reached, done = OUTLINED, replace(done, evaluation=replace(done.evaluation, duplicates=store_once(module)))
-        packed: tuple[tuple[StoredPiece, ...], ...] = ()
-        if traces and before(PACKED, end):
-            session.run(module, start=reached, end=PACKED)
-            reached, packed = PACKED, stored.segments(module)
-        session.finish(module, start=reached, end=end, write=lambda invocation: emit(invocation, command, output))
-        return replace(done, check=check.compile(), stored=StoredConstants(packed, origins))
+    check = CheckBuild(session, module, prepared.program.candidates, orders.byproducts.check_module)
+    session.on_step = _telling(link, prepared.program) if orders.tells_steps else None
+    done = Finished(0, _edited(session, prepared, orders, flags, check), prepared.declarations)
+    if orders.only_evaluate:
+        return done
+    if traces:
+        origins = stored.results(module, prepared.program.candidates) | origins
+    deferred.run(session, module, flags)
+    prepared.dump.write(module)
+    reached = HOISTING
+    if orders.second_stop and before(LATE_HOISTING, end):
+        expressions |= _second_stop(session, module, link, orders)
+        reached = LATE_HOISTING
+    if orders.only_decide:
+        return replace(done, expressions=expressions)
+    if orders.store_once and before(OUTLINED, end):
+        session.run(module, start=reached, end=OUTLINED)
+        reached, done = OUTLINED, replace(done, evaluation=replace(done.evaluation, duplicates=store_once(module)))
+    packed: tuple[tuple[StoredPiece, ...], ...] = ()
+    if traces and before(PACKED, end):
+        session.run(module, start=reached, end=PACKED)
+        reached, packed = PACKED, stored.segments(module)
+    session.finish(module, start=reached, end=end, write=lambda invocation: emit(invocation, command, output))
+    return replace(done, check=check.compile(), stored=StoredConstants(packed, origins))
 
 
 def _edited(

@@ -47,7 +47,7 @@ class Kept:
 
 def keep(module: ir.Operation) -> Kept:
     """Keeps what the check module is made from."""
-    kept = ir.Module.create().operation
+    kept = ir.Module.create(module.location).operation
     for name in module.attributes:
         if name != "sym_name":
             kept.attributes[name] = module.attributes[name]
@@ -130,13 +130,14 @@ def _add_functions(kept: Kept, result: StoredResult) -> None:
     type = ir.TypeAttr(kept.globals_by_name[result.symbol].attributes["type"]).value
     initializer = kept.initializers[result.symbol]
     block, affinity = kept.module.regions[0].blocks[0], initializer.attributes.get(_AFFINITY)
+    location = initializer.location
     for name, in_place in ((result.computed, False), (result.recomputed, True)):
         if name:
             alone = _self_contained(kept, initializer, evaluated_too=in_place)
-            with ir.InsertionPoint(_function(block, name, type, affinity)):
+            with location, ir.InsertionPoint(_function(block, name, type, affinity)):
                 _return(clone_body(alone, barriers=True)[result.symbol])
             alone.erase()
-    with ir.InsertionPoint(_function(block, result.stored, type, affinity)):
+    with location, ir.InsertionPoint(_function(block, result.stored, type, affinity)):
         reference: dict[str, ir.Attribute] = {"global": ir.FlatSymbolRefAttr.get(result.symbol)}
         _return(ir.Operation.create(LOAD, results=[type], attributes=reference).results[0])
 

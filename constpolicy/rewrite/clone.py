@@ -28,7 +28,7 @@ def clone_body(initializer: ir.Operation, *, barriers: bool) -> dict[str, ir.Val
             clone = op.clone()
             _remap_operands(clone, values, bare)
             for old, new in zip(op.results, clone.results, strict=True):
-                values[old], bare[old] = (_barrier(new) if op in guarded else new), new
+                values[old], bare[old] = (_barrier(new, op.location) if op in guarded else new), new
     return stored
 
 
@@ -65,5 +65,6 @@ def _is_splat(constant: ir.Operation) -> bool:
     return isinstance(value, ir.DenseElementsAttr) and value.is_splat
 
 
-def _barrier(value: ir.Value) -> ir.Value:
-    return ir.Operation.create("util.optimization_barrier", results=[value.type], operands=[value]).results[0]
+def _barrier(value: ir.Value, location: ir.Location) -> ir.Value:
+    with location:
+        return ir.Operation.create("util.optimization_barrier", results=[value.type], operands=[value]).results[0]

@@ -37,11 +37,10 @@ def write_reduced(
     The module is as it was afterwards.
     """
     providers = {name: op for op in top_level(module) if _has_one_block(op) for name in stored_by(op)}
-    with ir.Location.unknown():
-        reduced = ir.Module.create().operation
-        for id in ids:
-            _add_function(reduced, f"candidate_{id}", initializers[id], providers)
-        _add_globals(reduced, module)
+    reduced = ir.Module.create(module.location).operation
+    for id in ids:
+        _add_function(reduced, f"candidate_{id}", initializers[id], providers)
+    _add_globals(reduced, module)
     elided = tuple(_elided(reduced, most_bytes))
     Path(output).write_text(_header(ids, elided) + reduced.get_asm() + "\n", encoding="utf-8")
     return elided
@@ -54,7 +53,7 @@ def _has_one_block(op: ir.Operation) -> bool:
 def _add_function(
     reduced: ir.Operation, name: str, initializer: ir.Operation, providers: Mapping[str, ir.Operation]
 ) -> None:
-    with ir.InsertionPoint(reduced.regions[0].blocks[0]):
+    with initializer.location, ir.InsertionPoint(reduced.regions[0].blocks[0]):
         alone = initializer.clone()
         while loads := [load for load in loads_in(alone) if accessed(load) in providers]:
             provider = providers[accessed(loads[0])]

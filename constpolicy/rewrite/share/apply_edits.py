@@ -1,4 +1,7 @@
-"""Applies the edits: every reader reads the home, and the source loses this use."""
+"""Applies the edits: every reader reads the home, and the source loses this use.
+
+What is created has the location of the reader that it is for.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Home:
     def value(self, holder: ir.Operation, *, guarded: bool) -> ir.Value:
         """The result, loaded at the start of the function or initializer."""
         if (holder, guarded) not in self._loads:
-            with ir.InsertionPoint.at_block_begin(holder.regions[0].blocks[0]):
+            with self._load.location, ir.InsertionPoint.at_block_begin(holder.regions[0].blocks[0]):
                 value = self._load.clone().results[0]
                 if guarded:
                     barrier = ir.Operation.create("util.optimization_barrier", results=[value.type], operands=[value])
@@ -49,7 +52,7 @@ def apply(edit: Edit, home: Home) -> None:
 
 def _read_element(edit: ReadElement, home: Home) -> None:
     table = home.value(edit.holder, guarded=edit.view.guarded)
-    with ir.InsertionPoint(edit.op):
+    with edit.op.location, ir.InsertionPoint(edit.op):
         element = element_at(table, edit.view, list(edit.op.operands)[1:], home.change)
     edit.op.results[0].replace_all_uses_with(element)
     edit.op.erase()
@@ -60,7 +63,7 @@ def _read_copy(edit: ReadCopy, home: Home) -> None:
     in_function = edit.holder.name != "util.initializer"
     table = home.value(edit.holder, guarded=in_function)
     type = edit.op.operands[edit.operand].type
-    with ir.InsertionPoint(edit.op):
+    with edit.op.location, ir.InsertionPoint(edit.op):
         copy = generated(type, lambda loops: element_at(table, edit.view, loops, home.change))
     edit.op.operands[edit.operand] = copy
 
@@ -82,7 +85,7 @@ def _read_rows(edit: ReadRows, home: Home) -> None:
             index.insert(indexed[k], as_index(read.results[0]))
         return element_at(table, edit.view, index, home.change)
 
-    with ir.InsertionPoint(op):
+    with op.location, ir.InsertionPoint(op):
         rows = generated(result.type, element)
     result.replace_all_uses_with(rows)
     op.erase()
@@ -94,7 +97,7 @@ def _read_through_maps(edit: ReadOperands, home: Home) -> None:
         edit.op.operands[operand] = home.value(edit.holder, guarded=view.guarded)
         maps[operand] = _affine_map(through(view, maps[operand]), maps[operand].n_dims)
         if home.change.steps:
-            _undo_in_body(edit.op.regions[0].blocks[0], operand, home)
+            _undo_in_body(edit.op, operand, home)
     edit.op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(each) for each in maps])
 
 
@@ -102,13 +105,15 @@ def _affine_map(exprs: Sequence[Expr], loops: int) -> ir.AffineMap:
     return ir.AffineMap.get(loops, 0, list(exprs))
 
 
-def _undo_in_body(block: ir.Block, argument: int, home: Home) -> None:
+def _undo_in_body(op: ir.Operation, operand: int, home: Home) -> None:
     """Gives the body the source's element in place of the result's."""
-    uses = [(use.owner.operation, use.operand_number) for use in block.arguments[argument].uses]
-    with ir.InsertionPoint.at_block_begin(block):
-        element = undone(block.arguments[argument], home.change)
-    for op, operand in uses:
-        op.operands[operand] = element
+    block = op.regions[0].blocks[0]
+    argument = block.arguments[operand]
+    uses = [(use.owner.operation, use.operand_number) for use in argument.uses]
+    with op.location, ir.InsertionPoint.at_block_begin(block):
+        element = undone(argument, home.change)
+    for user, position in uses:
+        user.operands[position] = element
 
 
 def _read_in_body(edit: ReadOperands, home: Home) -> None:
@@ -120,7 +125,7 @@ def _read_in_body(edit: ReadOperands, home: Home) -> None:
     attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(maps[k]) for k in kept])
     outputs = len(op.results)
     attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(kept) - outputs, outputs])
-    with ir.InsertionPoint(op):
+    with op.location, ir.InsertionPoint(op):
         new = ir.Operation.create(
             "linalg.generic",
             results=[result.type for result in op.results],
@@ -133,7 +138,7 @@ def _read_in_body(edit: ReadOperands, home: Home) -> None:
     for k in sorted(edit.in_body, reverse=True):
         view = edit.in_body[k]
         table = home.value(edit.holder, guarded=view.guarded)
-        with ir.InsertionPoint.at_block_begin(block):
+        with op.location, ir.InsertionPoint.at_block_begin(block):
             loops = [loop_index(n) for n in range(maps[k].n_dims)]
             index = [computed(expr, loops, ()) for expr in maps[k].results]
             element = element_at(table, view, index, home.change)

@@ -111,7 +111,7 @@ def check(change: Change, numbers: Numbers) -> None:
 
 
 def undone(value: ir.Value, change: Change) -> ir.Value:
-    """The source's element, computed at the insertion point from the result's."""
+    """The source's element, computed from the result's at the insertion point, with the location in force."""
     for step in reversed(change.steps):
         if isinstance(step, Narrowing):
             wide = ir.Type.parse(step.source)

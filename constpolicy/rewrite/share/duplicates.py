@@ -72,7 +72,7 @@ def _merge(loads: Mapping[str, Sequence[ir.Operation]], same: Sequence[_Stored])
 def _redirect(load: ir.Operation, kept: _Stored) -> None:
     """Loads the kept global in place of another, and gives it the other's shape."""
     wanted = load.results[0]
-    with ir.InsertionPoint(load):
+    with load.location, ir.InsertionPoint(load):
         value = ir.Operation.create(
             "util.global.load",
             results=[ir.TypeAttr(kept.op.attributes["type"]).value],

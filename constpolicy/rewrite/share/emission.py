@@ -1,4 +1,4 @@
-"""Code for a mapped read, created at the insertion point.
+"""Code for a mapped read, created at the insertion point with the location in force.
 
 Indices are computed with unsigned arithmetic: they are not negative, or the read was undefined to begin with.
 """

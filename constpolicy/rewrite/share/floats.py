@@ -78,7 +78,7 @@ def _data(constant: ir.Operation, size: int) -> memoryview | bytes:
 
 def _resource(constant: ir.Operation) -> bytes:
     """The bytes of a dense_resource, which the bindings give only as text; none if there are not any, or are elided."""
-    alone = ir.Module.create(ir.Location.unknown()).operation
+    alone = ir.Module.create(constant.location).operation
     with ir.InsertionPoint(alone.regions[0].blocks[0]):
         constant.clone()
     _, prefix, text = alone.get_asm().rpartition('"0x')
