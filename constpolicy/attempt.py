@@ -74,19 +74,22 @@ class Attempt:
         return self._decide(question.program)
 
     def _decide_late(self, program: Program) -> dict[str, Action]:
-        from constpolicy.policy.decide import decide_late
+        from constpolicy.policy.late import decide_late
 
-        outcome = decide_late(program, self.loaded().policy, strict=self.strict)
+        assert self.outcome is not None, "the first decisions come first"
+        outcome = decide_late(program, self.loaded().policy, self.outcome, strict=self.strict)
         self.late = (program, outcome)
         return {decision.candidate_id: decision.action for decision in outcome.decisions}
 
     def _decide(self, program: Program) -> pipeline.Orders | None:
+        from constpolicy.policy.late import looks_at_dispatch_creation
+
         if self._is_plain_upstream:
             self.program = _as_iree_compile_takes_it(program)
             return everything_evaluated(program, self.byproducts)
         policy = self.loaded().policy
         self.program, self.outcome, actions = decided(program, policy, strict=self.strict)
-        second_stop = self.second_stop or policy.looks_at_dispatch_creation
+        second_stop = self.second_stop or looks_at_dispatch_creation(policy)
         if self.explain_only and not second_stop:
             return None
         actions.update(dict.fromkeys(self.left_out, Action.INITIALIZE))
@@ -121,7 +124,7 @@ class Attempt:
         warnings = (*self.outcome.warnings, *outcome.warnings)
         return (
             replace(self.program, candidates=candidates),
-            replace(self.outcome, decisions=decisions, warnings=warnings),
+            replace(self.outcome, decisions=decisions, warnings=warnings, budgets=outcome.budgets),
         )
 
     @property

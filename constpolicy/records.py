@@ -179,6 +179,11 @@ class Candidate:
     def type(self) -> ValueType:
         return self.globals[0].type
 
+    @property
+    def fingerprint(self) -> str:
+        """The id without what tells apart candidates of equal expressions, whose results are equal, too."""
+        return self.id.partition("-")[0]
+
     @cached_property
     def result_bytes(self) -> int:
         return sum(g.bytes for g in self.globals)

@@ -6,16 +6,22 @@ which of the unpinned evaluations stay. What a candidate cannot have moves on to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import TYPE_CHECKING
 
+from constpolicy.policy import sharing
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
-from constpolicy.policy.schema import Budgets, Policy
-from constpolicy.policy.sharing import in_words, rivals, within
+from constpolicy.policy.schema import Policy
+from constpolicy.policy.sharing import rivals, within, within_growth
+from constpolicy.policy.totals import BudgetUse, totals
 from constpolicy.policy.units import format_size
 from constpolicy.records import INITIALIZER_BYTES, Action, Candidate, ConstPolicyError, Decision, Phase, Program
+
+if TYPE_CHECKING:
+    from constpolicy.policy.budget_problem import Choice
 
 _LAST_RESORTS = (Action.INITIALIZE, Action.INLINE, Action.EVALUATE)
 
@@ -25,13 +31,16 @@ class Outcome:
     """What was decided, in the order of the program's candidates.
 
     `predicted_growth_bytes` is that of the file's constants, against leaving every candidate for load time.
-    `budget_notes` say what each budget came to, what was given up for them and what more of them would buy.
+    `budget_notes` say what was given up for the budgets and what more of them would buy. `unmatched` are the rules (by
+    index) that match nothing yet and are about what is hoisted later.
     """
 
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...] = ()
     predicted_growth_bytes: int = 0
+    budgets: tuple[BudgetUse, ...] = ()
     budget_notes: tuple[str, ...] = ()
+    unmatched: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -51,40 +60,32 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     With `strict`, an action that a candidate cannot have is a ConstPolicyError, as is a rule that matches nothing.
     """
     program = within(program, policy.share)
+    free = within_growth(program, policy.limits.max_growth_bytes)
     liveness = Liveness(program)
     everything = {c.id: Action.EVALUATE for c in program.candidates}
     growths = {c.id: liveness.growth(c, everything) for c in program.candidates}
-    decisions = {c.id: _legal(c, _wish(c, policy, growths[c.id])) for c in program.candidates}
-    _keep_growth_within_limit(program, policy, liveness, decisions)
+    wishes = [_wish(c, policy, growths[c.id]) for c in program.candidates]
+    decisions = {
+        c.id: _legal(c if wish.pinned else limited, wish)
+        for c, limited, wish in zip(program.candidates, free.candidates, wishes, strict=True)
+    }
+    _keep_growth_within_limit(free, policy, liveness, decisions)
     _keep_one_copy(program, decisions)
     notes = _keep_budgets(program, policy, liveness, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
-    warnings = (*_unmatched_rules(program, policy, growths), *_impossible(ordered, program))
+    unmatched, useless = _unmatched_rules(program, policy, growths)
+    warnings = (*useless, *impossible(ordered, program))
+    refuse_under_strict(policy, warnings, strict)
+    most, used = policy.budgets.totals(program.constant_bytes), totals(liveness, actions)
+    budgets = tuple(BudgetUse(name, used[name], most[name]) for name in most)
+    return Outcome(ordered, warnings, used["file_growth"], budgets, notes, unmatched)
+
+
+def refuse_under_strict(policy: Policy, warnings: Sequence[str], strict: bool) -> None:
+    """Raises ConstPolicyError if there are warnings and `strict` allows none."""
     if strict and warnings:
         raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
-    return Outcome(ordered, warnings, liveness.file_growth(actions), notes)
-
-
-def decide_late(program: Program, policy: Policy, *, strict: bool = False) -> Outcome:
-    """Decides about what DispatchCreation hoisted. Budgets were spent before; rules that match nothing were told.
-
-    What a policy evaluates by default is left for load time here, where IREE evaluates nothing.
-    """
-    default = Action.INITIALIZE if policy.default in STORED else policy.default
-    outcome = decide(program, policy.model_copy(update={"budgets": Budgets(), "default": default}), strict=False)
-    if default is not policy.default:
-        outcome = replace(outcome, decisions=tuple(map(_left_by_default, outcome.decisions)))
-    warnings = tuple(_impossible(outcome.decisions, program))
-    if strict and warnings:
-        raise ConstPolicyError(f"policy '{policy.name}' under --policy-strict: {'; '.join(warnings)}")
-    return replace(outcome, warnings=warnings)
-
-
-def _left_by_default(decision: Decision) -> Decision:
-    if decision.decided_by != "default":
-        return decision
-    return replace(decision, reason="no rule of the policy is about it: computed at load, as by iree-compile")
 
 
 def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
@@ -127,7 +128,7 @@ def _legal(candidate: Candidate, wish: _Wish) -> Decision:
         refused.append(f"{action} is impossible: {candidate.refusals[action]}")
     else:
         action = Action.INLINE  # refused like everything else, and always computes the same
-    offer = [in_words(candidate.share)] if action is Action.SHARE and candidate.share else []
+    offer = [sharing.in_words(candidate.share)] if action is Action.SHARE and candidate.share else []
     reason = "; ".join((wish.reason, *dict.fromkeys(refused), *offer))
     return Decision(
         candidate_id=candidate.id,
@@ -171,9 +172,9 @@ def _keep_growth_within_limit(
 
 def _keep_one_copy(program: Program, decisions: dict[str, Decision]) -> None:
     """Lets one candidate share each source; the others that would, are computed from it at load time."""
-    wanted = [candidate for candidate in program.candidates if decisions[candidate.id].action is Action.SHARE]
-    for other, home in rivals(wanted).items():
-        candidate = next(candidate for candidate in wanted if candidate.id == other)
+    wanted = {c.id: c for c in program.candidates if decisions[c.id].action is Action.SHARE}
+    for other, home in rivals([*wanted.values()]).items():
+        candidate = wanted[other]
         small = candidate.result_bytes <= INITIALIZER_BYTES  # less than the code that would compute it
         decision, reason = decisions[other], f"its source is shared through {home.symbol}"
         wish = _Wish(
@@ -190,37 +191,44 @@ def _keep_one_copy(program: Program, decisions: dict[str, Decision]) -> None:
 def _keep_budgets(
     program: Program, policy: Policy, liveness: Liveness, decisions: dict[str, Decision]
 ) -> tuple[str, ...]:
-    """Moves unpinned evaluations on so that the totals are kept; says what that cost.
-
-    Sharing, where it is among the alternatives, never costs room: it comes first. The rest is chosen by the solver.
-    """
+    """Moves unpinned evaluations on so that the totals are kept; says what each budget comes to, and what that cost."""
     budgets = policy.budgets.totals(program.constant_bytes)
     if not budgets:
         return ()
-    from constpolicy.policy.budget import Choice, choose, format_total
+    from constpolicy.policy.budget import choose
 
-    alternatives = policy.budgets.otherwise or policy.otherwise
-    movable = [c for c in program.candidates if _is_free(decisions[c.id])]
-    choices = [Choice(c, other) for c in movable if (other := _other(c, alternatives)) is not None]
-    if Action.SHARE in alternatives:
-        for choice in [choice for choice in choices if choice.candidate.allows(Action.SHARE)]:
-            wish = _Wish(Action.SHARE, "one copy takes less of the budgets than two", "budgets", ())
-            decisions[choice.candidate.id] = _legal(choice.candidate, wish)
-            choices.remove(choice)
-        _keep_one_copy(program, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
+    choices = _choices(program, policy, liveness, decisions)
     chosen = choose(liveness, actions, choices, budgets)
     for choice in choices:
-        if choice.candidate.id not in chosen.evaluated:
-            reason = f"evaluating it would take {format_size(choice.candidate.result_bytes)} of the budgets"
-            wish = _Wish(choice.other, f"{reason}, which others use better", f"budgets.{next(iter(budgets))}", ())
-            decisions[choice.candidate.id] = _legal(choice.candidate, wish)
-    used = (
-        f"{name}: {format_total(name, chosen.used[name])} of {format_total(name, budgets[name])}" for name in budgets
-    )
+        id = choice.candidate.id
+        if (action := chosen.actions[id]) is Action.SHARE:
+            wish = _Wish(action, "one copy takes less of the budgets than two", "budgets", ())
+            decisions[id] = _legal(choice.candidate, wish)
+        elif action is not Action.EVALUATE:
+            room = chosen.given_up[id]
+            name = room.budget or next(iter(budgets))
+            decisions[id] = _legal(choice.candidate, _Wish(action, str(room), f"budgets.{name}", ()))
     percent = ceil(chosen.gap * 1000) / 10
     gap = (f"the solver's time bound was hit: within {percent} % of the greatest benefit",) if chosen.gap else ()
-    return (*used, *chosen.notes, *gap)
+    return (*chosen.notes, *gap)
+
+
+def _choices(program: Program, policy: Policy, liveness: Liveness, decisions: Mapping[str, Decision]) -> list[Choice]:
+    """What the budgets may choose about, each with its ways."""
+    from constpolicy.policy.budget_problem import Choice
+
+    alternatives = policy.budgets.otherwise or policy.otherwise
+    actions = {id: decision.action for id, decision in decisions.items()}
+    choices = []
+    for candidate in program.candidates:
+        if _is_free(decisions[candidate.id]) and (other := _other(candidate, alternatives)) is not None:
+            may_share = Action.SHARE in alternatives and candidate.allows(Action.SHARE) and candidate.share is not None
+            if may_share and candidate.share is not None:
+                moved = liveness.sources.get(candidate.share.source_key)
+                may_share = moved is None or not liveness.has_home(moved, actions)
+            choices.append(Choice(candidate, other, may_share))
+    return choices
 
 
 def _is_free(decision: Decision) -> bool:
@@ -244,23 +252,36 @@ def _growth_in_words(candidate: Candidate, growth: int, limit: int, alive: Itera
     return f"{text}: the result has {format_size(candidate.result_bytes)}, more than the sources that die"
 
 
-def _unmatched_rules(program: Program, policy: Policy, growths: Mapping[str, int]) -> list[str]:
-    """Warnings for rules that match no candidate, or none that an earlier rule has not taken."""
+def _unmatched_rules(
+    program: Program, policy: Policy, growths: Mapping[str, int]
+) -> tuple[frozenset[int], tuple[str, ...]]:
+    """The rules that match nothing yet but may later; warnings for those that match no candidate, or none that is left.
+
+    None is left where earlier rules take all that a rule matches.
+    """
     warnings = []
+    later = set()
     taken: set[str] = set()
     for index, rule in enumerate(policy.rules):
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
-        name = rule.name or f"number {index + 1}"
-        if rule.when.mentions(Phase.DISPATCH_CREATION):
-            continue  # what it is about is hoisted later
-        if not hits:
-            warnings.append(f"rule '{name}' matches no candidate")
+        if not hits and rule.when.mentions(Phase.DISPATCH_CREATION):
+            later.add(index)
+        elif not hits:
+            warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
         elif hits <= taken:
-            warnings.append(f"rule '{name}' decides nothing: earlier rules match all that it matches")
+            warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
         taken |= hits
-    return warnings
+    return frozenset(later), tuple(warnings)
 
 
-def _impossible(decisions: Iterable[Decision], program: Program) -> list[str]:
+def rule_in_words(policy: Policy, index: int) -> str:
+    """The rule of that index, for a message: with its place, if it was written in a file."""
+    rule = policy.rules[index]
+    name = f"rule '{rule.name or f'number {index + 1}'}'"
+    return name if rule.place is None else f"{rule.place}: {name}"
+
+
+def impossible(decisions: Iterable[Decision], program: Program) -> list[str]:
+    """Warnings for actions that rules ask for and candidates cannot have."""
     symbols = {candidate.id: candidate.symbol for candidate in program.candidates}
     return [f"{symbols[d.candidate_id]}: {text}" for d in decisions if d.pinned for text in d.warnings]

@@ -41,9 +41,21 @@ class Liveness:
         """One record of each source, by key."""
         return {source.key: source for candidate in self.program.candidates for source in candidate.sources}
 
+    @cached_property
+    def twins(self) -> dict[str, list[Candidate]]:
+        """The candidates of equal expressions, by fingerprint: IREE stores their results once."""
+        twins: dict[str, list[Candidate]] = {}
+        for candidate in self.program.candidates:
+            twins.setdefault(candidate.fingerprint, []).append(candidate)
+        return twins
+
+    def has_home(self, source: Source, actions: Mapping[str, Action]) -> bool:
+        """Whether a shared result holds the source's only copy."""
+        return any(actions[home.id] is Action.SHARE for home in self._homes.get(source.key, ()))
+
     def dies(self, source: Source, actions: Mapping[str, Action]) -> bool:
         """Whether the source is no longer stored under these actions (by candidate id)."""
-        if any(actions[home.id] is Action.SHARE for home in self._homes.get(source.key, ())):
+        if self.has_home(source, actions):
             return True
         return not source.shared and all(actions[reader.id] in STORED for reader in self.readers[source.key])
 
@@ -58,12 +70,16 @@ class Liveness:
 
     def needed(self, candidate: Candidate, actions: Mapping[str, Action]) -> bool:
         """Whether an evaluated result is stored: some function, or an initializer that remains, reads it."""
-        by_symbol = self._readers_of_globals
         if any(not reader.is_initializer for reader in candidate.readers):
             return True
-        inner = [reader for stored in candidate.globals for reader in by_symbol.get(stored.symbol, [])]
+        inner = self.inner_readers(candidate)
         remaining = len(candidate.readers) > len(inner)  # a user's initializer, of which nothing more is known
         return remaining or any(actions[reader.id] not in STORED for reader in inner)
+
+    def inner_readers(self, candidate: Candidate) -> list[Candidate]:
+        """The candidates that read the candidate's results."""
+        by_symbol = self._readers_of_globals
+        return [reader for stored in candidate.globals for reader in by_symbol.get(stored.symbol, [])]
 
     @cached_property
     def _readers_of_globals(self) -> dict[str, list[Candidate]]:
@@ -77,8 +93,8 @@ class Liveness:
     def growth(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
         """Bytes that evaluating the candidate adds, all other actions being as given.
 
-        The bytes of a dying source are split among the candidates that read it in proportion to their results, so
-        that all of them stand together as what they are together.
+        The bytes of a dying source are split among the candidates that read it in proportion to their results, and
+        those of a result among its twins, so that all of them stand together as what they are together.
         """
         evaluated = _with_evaluated(actions, candidate)
         sources = {source.key: source for source in candidate.sources}
@@ -90,11 +106,17 @@ class Liveness:
             for source in sources.values()
             if source.stored_bytes and self.dies(source, evaluated)
         )
-        return self.stored_bytes(candidate, evaluated) - round(credit)
+        return self._stored_bytes(candidate, evaluated) - round(credit)
 
-    def stored_bytes(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
-        """Bytes of the result in the file if it is evaluated."""
-        return candidate.result_bytes if self.needed(candidate, actions) else 0
+    def _stored_bytes(self, candidate: Candidate, actions: Mapping[str, Action]) -> int:
+        """The candidate's part in the bytes of the result in the file if it is evaluated."""
+        if not self.needed(candidate, actions):
+            return 0
+        twins = self.twins[candidate.fingerprint]
+        return candidate.result_bytes // (1 if len(twins) == 1 else sum(self._is_stored(t, actions) for t in twins))
+
+    def _is_stored(self, candidate: Candidate, actions: Mapping[str, Action]) -> bool:
+        return actions[candidate.id] in STORED and self.needed(candidate, actions)
 
     def _part(self, candidate: Candidate, source: Source, actions: Mapping[str, Action]) -> float:
         """The candidate's part in the death of the source: all of it for the one that is the source's new home."""
@@ -106,7 +128,9 @@ class Liveness:
 
     def file_growth(self, actions: Mapping[str, Action]) -> int:
         """Bytes that the file's constants grow by, against leaving every candidate for load time."""
-        added = sum(self.stored_bytes(c, actions) for c in self.program.candidates if actions[c.id] in STORED)
+        added = sum(
+            twins[0].result_bytes for twins in self.twins.values() if any(self._is_stored(t, actions) for t in twins)
+        )
         freed = sum(source.stored_bytes for source in self.sources.values() if self.dies(source, actions))
         return added - freed
 

@@ -15,6 +15,20 @@ def within(program: Program, share: Share) -> Program:
     return replace(program, candidates=tuple(_within(candidate, share) for candidate in program.candidates))
 
 
+def within_growth(program: Program, most: int | None) -> Program:
+    """The program, with `share` refused to the candidates that would add more bytes to the file than this."""
+    if most is None:
+        return program
+    return replace(program, candidates=tuple(_within_growth(candidate, most) for candidate in program.candidates))
+
+
+def _within_growth(candidate: Candidate, most: int) -> Candidate:
+    if candidate.share is None or (growth := candidate.result_bytes - candidate.share.saved_bytes) <= most:
+        return candidate
+    reason = f"the result takes the place of its source, growth {format_size(growth)} > {format_size(most)}"
+    return replace(candidate, refusals={Action.SHARE: reason, **candidate.refusals})
+
+
 def rivals(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
     """Of candidates that all would share their sources, those that come too late (ids), each with the one that does.
 

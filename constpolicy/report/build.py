@@ -52,7 +52,7 @@ def build(
             DuplicateReport(name=d.name, types=list(d.types), saved_bytes=d.saved_bytes)
             for d in compiled.evaluation.duplicates
         ],
-        budgets=list(compiled.outcome.budget_notes),
+        budgets=[*map(str, compiled.outcome.budgets), *compiled.outcome.budget_notes],
         fallbacks=list(compiled.fallbacks),
         warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled), *unread],
         verification=verification,

@@ -17,6 +17,7 @@ from constpolicy.attempt import decided
 from constpolicy.compiler import child
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.ddmin import causes
+from constpolicy.policy.late import decide_late, looks_at_dispatch_creation
 from constpolicy.policy.load import LoadedPolicy
 from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Phase, Program
 from constpolicy.verify.bisect_check import Build, Check
@@ -101,6 +102,8 @@ class _Bisection:
     reduce_to: Path | None
     tell: Callable[[Trial], None]
     differences: dict[str, Difference] = field(default_factory=dict)
+    outcome: Outcome | None = None
+    baseline_outcome: Outcome | None = None
     actions: Mapping[str, Action] = field(default_factory=dict)  # the policy's, of what is decided first
     baseline_actions: Mapping[str, Action] = field(default_factory=dict)
     results: dict[frozenset[str] | None, Trial] = field(default_factory=dict)  # by whom the policy decides; None: all
@@ -145,9 +148,9 @@ class _Bisection:
         return None if self.found is not None else self._task()
 
     def _begin(self, question: trials.WantsTrial) -> None:
-        _, outcome, self.actions = decided(question.program, self.policy.policy)
-        _, _, self.baseline_actions = decided(question.program, self.baseline.policy)
-        self._compare(question.program, outcome, self.actions, self.baseline_actions)
+        _, self.outcome, self.actions = decided(question.program, self.policy.policy)
+        _, self.baseline_outcome, self.baseline_actions = decided(question.program, self.baseline.policy)
+        self._compare(question.program, self.outcome, self.actions, self.baseline_actions)
         if not self.differences and not self._second_stop:
             names = f"'{self.policy.policy.name}' and '{self.baseline.policy.name}'"
             raise ConstPolicyError(f"{names} decide alike about this program: name another --baseline")
@@ -183,7 +186,7 @@ class _Bisection:
 
     @property
     def _second_stop(self) -> bool:
-        return self.policy.policy.looks_at_dispatch_creation or self.baseline.policy.looks_at_dispatch_creation
+        return any(looks_at_dispatch_creation(each.policy) for each in (self.policy, self.baseline))
 
     @property
     def _file(self) -> Path:
@@ -191,11 +194,12 @@ class _Bisection:
 
     def _late_actions(self, program: Program) -> dict[str, Action]:
         """The actions for what DispatchCreation hoisted, which is known once the first build gets there."""
-        from constpolicy.policy.decide import decide_late
-
-        outcome = decide_late(program, self.policy.policy)
+        assert self.outcome is not None, "the first decisions come first"
+        assert self.baseline_outcome is not None, "the first decisions come first"
+        outcome = decide_late(program, self.policy.policy, self.outcome)
+        other = decide_late(program, self.baseline.policy, self.baseline_outcome)
         own = {decision.candidate_id: decision.action for decision in outcome.decisions}
-        baseline = {d.candidate_id: d.action for d in decide_late(program, self.baseline.policy).decisions}
+        baseline = {decision.candidate_id: decision.action for decision in other.decisions}
         self._compare(program, outcome, own, baseline)
         return {id: own[id] if self._policy_decides(id) else baseline[id] for id in own}
 

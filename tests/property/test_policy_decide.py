@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constpolicy.policy.budget import CALLS_PER_LOAD
+from constpolicy.policy.budget_problem import CALLS_PER_LOAD
 from constpolicy.policy.decide import Outcome, decide
-from constpolicy.policy.growth import STORED, Liveness
+from constpolicy.policy.growth import STORED
 from constpolicy.policy.schema import Policy
 from constpolicy.policy.units import format_size, parse_size
-from constpolicy.records import Action, Candidate, ConstPolicyError, Kind, Program
-from tests.unit.policy_programs import KIB, candidate, policy, program, source
+from constpolicy.records import Action, Candidate, ConstPolicyError, HoistedGlobal, Kind, Program, ShareOffer
+from tests.unit.policy_programs import KIB, candidate, f32, policy, program, source
 
 KINDS = [Kind.TRANSPOSE, Kind.IOTA, Kind.DEQUANTIZE]
 ACTIONS = [action.value for action in Action if action is not Action.SHARE]
@@ -33,7 +35,21 @@ def programs(draw: st.DrawFn, most: int = 6) -> Program:
         reads = draw(st.lists(st.sampled_from(sources), max_size=2, unique_by=lambda s: s.key))
         size = draw(st.integers(1, 64)) * KIB
         candidates.append(candidate(f"c{index}", size, *reads, kind=draw(st.sampled_from(KINDS))))
-    return program(*candidates)
+        if draw(st.integers(0, 4)) == 0:  # the same expression once more
+            candidates.append(
+                replace(candidates[-1], id=f"c{index}-2", globals=(HoistedGlobal(f"@t{index}", f32(1), size),))
+            )
+    return program(*(_shareable(draw, each) for each in candidates))
+
+
+def _shareable(draw: st.DrawFn, candidate: Candidate) -> Candidate:
+    """The candidate, perhaps with an offer to share its first source."""
+    if not candidate.sources or draw(st.booleans()):
+        return candidate
+    home = candidate.sources[0]
+    refusals = dict(candidate.refusals)
+    del refusals[Action.SHARE]
+    return replace(candidate, share=ShareOffer(home.key, home.bytes, 4, 8, whole_table=False), refusals=refusals)
 
 
 whens = st.fixed_dictionaries(
@@ -90,20 +106,38 @@ def test_with_a_growth_limit_of_nothing_the_constants_do_not_grow(program: Progr
 
 def _totals(program: Program, actions: dict[str, Action]) -> dict[str, int]:
     """The totals, from their definitions."""
-    growth = Liveness(program).file_growth(actions)
+    stored = [c for c in program.candidates if actions[c.id] in STORED]
+    results = {c.fingerprint: c.result_bytes for c in stored}
+    sources = {source.key: source for c in program.candidates for source in c.sources}
+    for each in stored:
+        if actions[each.id] is Action.SHARE and each.share is not None:
+            sources.pop(each.share.source_key, None)
+    read = {source.key for c in program.candidates if c not in stored for source in c.sources}
+    alive = [source for key, source in sources.items() if source.shared or key in read]
+    growth = sum(results.values()) + sum(source.bytes for source in alive) - program.constant_bytes
     allocated = sum(c.result_bytes for c in program.candidates if actions[c.id] is Action.INITIALIZE)
-    evaluated = sum(c.result_bytes for c in program.candidates if actions[c.id] in STORED)
     return {
         "file_growth": growth,
         "resident_growth": growth + allocated,
         "load_bytes": allocated,
-        "evaluate_bytes": evaluated,
+        "evaluate_bytes": sum(c.result_bytes for c in stored),
     }
 
 
 def _benefit(program: Program, actions: dict[str, Action], other: Action) -> int:
     weight = 1 if other is Action.INITIALIZE else CALLS_PER_LOAD
-    return sum(weight * c.work_bytes for c in program.candidates if actions[c.id] is Action.EVALUATE)
+    return sum(weight * c.work_bytes for c in program.candidates if actions[c.id] in STORED)
+
+
+def _possible(program: Program, other: Action) -> Iterator[dict[str, Action]]:
+    """All decisions that there are: a source is shared once."""
+    ways = [(Action.EVALUATE, other, *((Action.SHARE,) if c.share else ())) for c in program.candidates]
+    for chosen in itertools.product(*ways):
+        shared = [
+            c.share.source_key for c, a in zip(program.candidates, chosen, strict=True) if a is Action.SHARE and c.share
+        ]
+        if len(shared) == len(set(shared)):
+            yield dict(zip((c.id for c in program.candidates), chosen, strict=True))
 
 
 budgets = st.dictionaries(
@@ -118,17 +152,14 @@ budgets = st.dictionaries(
 def test_the_budgets_are_kept_to_the_greatest_benefit_of_all_choices(
     program: Program, budgets: dict[str, int], other: Action
 ) -> None:
-    ids = [c.id for c in program.candidates]
-    possible = [
-        dict(zip(ids, choice, strict=True)) for choice in itertools.product([Action.EVALUATE, other], repeat=len(ids))
-    ]
-    kept = [a for a in possible if all(_totals(program, a)[name] <= most for name, most in budgets.items())]
-    outcome = _decided(program, policy(budgets=budgets, otherwise=other.value))
+    kept = [a for a in _possible(program, other) if all(_totals(program, a)[n] <= most for n, most in budgets.items())]
+    outcome = _decided(program, policy(budgets=budgets, otherwise=["share", other.value]))
     if outcome is None:
         assert not kept
         return
     actions = {decision.candidate_id: decision.action for decision in outcome.decisions}
     assert actions in kept
+    assert {use.name: use.used for use in outcome.budgets} == {n: _totals(program, actions)[n] for n in budgets}
     assert _benefit(program, actions, other) == max(_benefit(program, a, other) for a in kept)
 
 

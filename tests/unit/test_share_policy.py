@@ -34,6 +34,7 @@ CANDIDATE = Candidate(
     sources=(Source("table", "table", TABLE, SIZE, SIZE, Origin.RESOURCE, False, (READER,)),),
     readers=(READER,),
     share=OFFER,
+    work_bytes=2 * SIZE,
 )
 
 
@@ -126,3 +127,24 @@ def test_budgets_share_each_source_once() -> None:
     decisions, growth = both(second(SIZE), default="evaluate", budgets={"file_growth": 0, "otherwise": ["share"]})
     assert sorted(decision.action for decision in decisions.values()) == [Action.INITIALIZE, Action.SHARE]
     assert growth == 0
+
+
+def test_what_would_grow_the_file_when_it_is_shared_is_left_for_load_time() -> None:
+    larger = replace(CANDIDATE, globals=(HoistedGlobal("@hoisted", TABLE, 4 * SIZE),))
+    policy = {"schema": 1, "name": "p", "limits": {"max_growth_bytes": 1024}, "otherwise": ["share", "initialize"]}
+    decision = decide(Program((larger,), SIZE), Policy.model_validate(policy)).decisions[0]
+    assert decision.action is Action.INITIALIZE
+    assert "share is impossible: the result takes the place of its source, growth 750 KiB > 1 KiB" in decision.reason
+
+
+def test_a_rule_shares_what_grows_the_file() -> None:
+    larger = replace(CANDIDATE, globals=(HoistedGlobal("@hoisted", TABLE, 4 * SIZE),))
+    rules = [{"when": {"kind": "transpose"}, "action": "share"}]
+    policy = {"schema": 1, "name": "p", "limits": {"max_growth_bytes": 1024}, "rules": rules}
+    assert decide(Program((larger,), SIZE), Policy.model_validate(policy)).decisions[0].action is Action.SHARE
+
+
+@pytest.mark.parametrize("budgets", [{"load_bytes": "10MiB"}, {"load_bytes": 0}])
+def test_a_budget_that_has_room_for_evaluating_shares_nothing(budgets: dict[str, object]) -> None:
+    decisions, _ = both(second(SIZE), default="evaluate", budgets={**budgets, "otherwise": ["share", "initialize"]})
+    assert {decision.action for decision in decisions.values()} == {Action.EVALUATE}
