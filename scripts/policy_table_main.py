@@ -4,8 +4,8 @@
     scripts/policy_table --models minilm,resnet50 --json more.json
     scripts/policy_table --page rows.json more.json              # writes docs/growth-prediction.md
 
-Growth is against the build in which every candidate is left for load time. It is predicted for the constants in the
-file; the file grows by the code, too, that IREE generates for what is left.
+Growth is against the build in which every candidate is left for load time, and equal constants are stored once, which
+IREE does only where their types are equal, too. It is predicted for the constants in the file; the file grows by the code, too, that IREE generates for what is left.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ FLAGS = {"default": (), "gdt": ("--iree-global-opt-data-tiling",)}
 PAGE = Path(__file__).parents[1] / "docs" / "growth-prediction.md"
 _ALLOWED_BYTES = 64 * 1024
 _ALLOWED_PART = 0.01
-_NOTHING_EVALUATED = "schema: 1\nname: at-load\ndefault: initialize\n"
+_NOTHING_EVALUATED = "schema: 1\nname: at-load\ndefault: initialize\nshare: {store_once: true}\n"
 _HEAD = """\
 # Predicted and real growth
 
 Written by `scripts/policy_table`, for `--iree-llvmcpu-target-cpu=host` on an x86-64 CPU. Bytes, against the build in
-which every candidate is left for load time: what the policy's decisions were predicted to add, what the constants in
-the finished file grew by, and what the whole file did. The last differs by the code that IREE generates for what is
-left for load time or for each call, which nobody knows before it is generated. Policies that come to the same are in
-one line.
+which every candidate is left for load time and equal constants are stored once: what the policy's decisions were
+predicted to add, what the constants in the finished file grew by, and what the whole file did. The last differs by the
+code that IREE generates for what is left for load time or for each call, which nobody knows before it is generated.
+Policies that come to the same are in one line.
 
 {summary}
 

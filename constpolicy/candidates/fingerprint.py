@@ -30,17 +30,15 @@ class Fingerprints:
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self._spelled: dict[ir.Attribute, str] = {}
-        self._computed: dict[str, str] = {}  # ids by the key of the candidates' globals
+        self._computed: dict[str, str] = {}  # fingerprints by the key of the candidates' globals
         self._met: dict[str, int] = {}
 
     def id(self, section: Section, affinity: str | None) -> str:
         """The id of a candidate. Candidates go in module order; equal ones get "-2", "-3" after their ids."""
-        id = _digest(affinity or "", *self._stored(section))[:_LENGTH]
-        self._met[id] = self._met.get(id, 0) + 1
-        if self._met[id] > 1:
-            id = f"{id}-{self._met[id]}"
-        self._computed.update({f"@{name}": f"{id}#{position}" for position, name in enumerate(section.stored)})
-        return id
+        fingerprint = _digest(affinity or "", *self._stored(section))[:_LENGTH]
+        self._computed.update({f"@{name}": f"{fingerprint}#{position}" for position, name in enumerate(section.stored)})
+        self._met[fingerprint] = met = self._met.get(fingerprint, 0) + 1
+        return fingerprint if met == 1 else f"{fingerprint}-{met}"
 
     def _stored(self, section: Section) -> list[str]:
         """Hashes of the values that an initializer stores, each made of those of the values it is computed from."""

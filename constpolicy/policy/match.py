@@ -35,6 +35,12 @@ def _glob(patterns: Iterable[str], texts: Iterable[str | None]) -> bool:
     return any(fnmatchcase(text, pattern) for text in texts if text is not None for pattern in patterns)
 
 
+def _spellings(function: str) -> list[str]:
+    """The ways to write a function's name: with @ or without, and without what IREE adds to those of torch and ONNX."""
+    name = function.removeprefix("@")
+    return [function, name, name.removesuffix("$async")]
+
+
 _PREDICATES: dict[str, Callable[..., bool]] = {
     "kind": lambda wanted, c, growth: c.kind in wanted,
     "contains": lambda wanted, c, growth: any(kind in c.kinds for kind in wanted),
@@ -49,7 +55,7 @@ _PREDICATES: dict[str, Callable[..., bool]] = {
     "type": lambda wanted, c, growth: _glob(wanted, [c.type.text]),
     "source": lambda wanted, c, growth: _glob(wanted, (s.name for s in c.sources)),
     "location": lambda wanted, c, growth: _glob(wanted, [c.location, *(s.location for s in c.sources)]),
-    "function": lambda wanted, c, growth: any(_glob(wanted, [name, name.removeprefix("@")]) for name in c.functions),
+    "function": lambda wanted, c, growth: any(_glob(wanted, _spellings(name)) for name in c.functions),
     "shared": lambda wanted, c, growth: any(s.shared for s in c.sources) == wanted,
     "splat": lambda wanted, c, growth: any(s.splat for s in c.sources) == wanted,
     "evaluable": lambda wanted, c, growth: c.allows(Action.EVALUATE) == wanted,

@@ -73,3 +73,32 @@ def test_the_same_expression_hoisted_twice_is_told_apart_in_the_order_of_the_pro
     ended = constpolicy("explain", file, "--json", "--policy", "upstream", *CPU)
     found = [candidate.id for candidate in Report.model_validate_json(ended.stdout).candidates]
     assert len(found) == len(set(found))
+    assert len({id.partition("-")[0] for id in found}) == len(found) // 2
+
+
+CHAIN = """
+func.func @{name}(%x: tensor<400x400xf32>) -> tensor<400x400xf32> {{
+  %i = stablehlo.constant dense<[1.5, 2.5]> : tensor<2xf32>
+  %b = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<2xf32>) -> tensor<2x200x400xf32>
+  %q = stablehlo.reshape %b : (tensor<2x200x400xf32>) -> tensor<400x400xf32>
+  %e = stablehlo.exponential %q : tensor<400x400xf32>
+  %d = stablehlo.dot_general %e, %e, contracting_dims = [1] x [0]
+      : (tensor<400x400xf32>, tensor<400x400xf32>) -> tensor<400x400xf32>
+  %y = stablehlo.add %x, %d : tensor<400x400xf32>
+  return %y : tensor<400x400xf32>
+}}
+"""
+
+
+def test_equal_expressions_in_two_functions_are_stored_and_counted_once(tmp_path: Path) -> None:
+    file, report = tmp_path / "twice.mlir", tmp_path / "report.json"
+    file.write_text(CHAIN.format(name="first") + CHAIN.format(name="second"))
+    ended = constpolicy(
+        "compile", file, "-o", tmp_path / "m.vmfb", "--policy", "upstream", "--policy-report", report, *CPU
+    )
+    assert ended.returncode == 0, ended.stderr.decode()
+    told = Report.model_validate_json(report.read_text())
+    tables = [candidate.id for candidate in told.candidates if candidate.result_bytes == 640_000]
+    assert tables == [tables[0], f"{tables[0]}-2"]
+    assert told.file is not None
+    assert abs(told.totals.constant_bytes + told.totals.predicted_growth_bytes - told.file.totals["constants"]) < 1024

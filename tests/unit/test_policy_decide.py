@@ -181,3 +181,11 @@ def test_a_growth_limit_whose_alternative_is_to_evaluate_changes_nothing() -> No
     limits = {"max_growth_bytes": 0, "otherwise": ["evaluate"]}
     outcome = decide(program(candidate("a", MIB, source("s", MIB, read_by_main=True))), policy(limits=limits))
     assert actions_of(outcome.decisions) == [Action.EVALUATE]
+
+
+def test_a_pin_holds_for_every_candidate_of_the_same_expression_unless_it_names_one() -> None:
+    table = source("table", 64 * KIB)
+    twins = program(candidate("feed", KIB, table), candidate("feed-2", KIB, table), candidate("other", KIB, table))
+    for pin, pinned in (("feed", ["feed", "feed-2"]), ("feed-2", ["feed-2"])):
+        outcome = decide(twins, policy(rules=[{"when": {"id": pin}, "action": "inline"}]))
+        assert [d.candidate_id for d in outcome.decisions if d.pinned] == pinned
