@@ -32,16 +32,12 @@ def list_policies() -> None:
 @click.option("--resolved", is_flag=True, help="Add where each value comes from.")
 def show(reference: str, resolved: bool) -> None:
     """Print a policy with everything that it extends, as YAML."""
-    import yaml
-
     from constpolicy.policy.load import load_policy
+    from constpolicy.policy.written import as_yaml
 
     loaded = load_policy(reference)
     click.echo(f"# {loaded.origin}")
-    for key, value in loaded.policy.as_data().items():
-        text = yaml.safe_dump({key: value}, sort_keys=False, width=100, allow_unicode=True).rstrip()
-        origin = loaded.value_origins.get(key)
-        click.echo(f"# {key}: from {origin}\n{text}" if resolved and origin else text)
+    click.echo(as_yaml(loaded.policy, loaded.written if resolved else None))
 
 
 @command.command("check")

@@ -44,7 +44,7 @@ def choose(reference: str | None, model: Path | None, environ: Mapping[str, str]
     if environ.get(_VARIABLE):
         return Choice(environ[_VARIABLE], f"'{environ[_VARIABLE]}', from {_VARIABLE}")
     beside = model.with_suffix(".constpolicy.yaml") if model is not None and model.name else None
-    if beside is not None and beside.is_file():
+    if beside is not None and os.path.isfile(beside):  # also False for a name that is too long
         return Choice(str(beside), f"{beside}, found beside the model", beside_model=True)
     return Choice(_DEFAULT, f"'{_DEFAULT}', the default")
 

@@ -4,33 +4,78 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    StrictBool,
+    StrictInt,
+    WithJsonSchema,
+)
 
-from constpolicy.policy.units import Amount, Comparison, parse_size
+from constpolicy.policy import units
+from constpolicy.policy.flags import checked
+from constpolicy.policy.json_schema import OrOne, OrText, text_schema
+from constpolicy.policy.units import Amount, Comparison
 from constpolicy.records import Action, Kind, Phase
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError(f"{value!r} is no number")
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        raise ValueError(f"'{str(value)[:40]}' is no number") from None
 
 
 def _as_list(value: object) -> object:
     return value if isinstance(value, list) else [value]
 
 
-_TEXT = PlainSerializer(str, return_type=str)
-Size = Annotated[int, BeforeValidator(parse_size)]
-RelativeSize = Annotated[Amount, BeforeValidator(Amount.parse), _TEXT]
-SizeComparison = Annotated[Comparison, BeforeValidator(lambda v: Comparison.parse(v, parse_size)), _TEXT]
-NumberComparison = Annotated[Comparison, BeforeValidator(lambda v: Comparison.parse(v, _number)), _TEXT]
-Kinds = Annotated[list[Kind], BeforeValidator(_as_list), Field(min_length=1)]
-Names = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
-Actions = Annotated[list[Action], BeforeValidator(_as_list), Field(min_length=1)]
+def _version(value: object) -> object:
+    if value is True:
+        raise ValueError("write 1, the version of this language")
+    return value
+
+
+def _not_negative(amount: Amount) -> Amount:
+    if amount.is_negative:
+        raise ValueError(f"{amount.as_data()} is less than nothing")
+    return amount
+
+
+def _ordered(bounds: list[float]) -> list[float]:
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"[{bounds[0]:g}, {bounds[1]:g}] holds nothing: write the lower bound first")
+    return bounds
+
+
+def _without_at(names: list[str]) -> list[str]:
+    return [name.removeprefix("@") for name in names]
+
+
+Number = Annotated[float, BeforeValidator(units.parse_number), OrText(units.NUMBER)]
+Size = Annotated[int, BeforeValidator(units.parse_size), OrText(units.SIZE)]
+RelativeSize = Annotated[
+    Amount,
+    BeforeValidator(Amount.parse),
+    PlainSerializer(Amount.as_data),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, text_schema(f"{units.SIZE}|{units.PERCENTAGE}")]}),
+]
+RelativeTotal = Annotated[RelativeSize, AfterValidator(_not_negative)]
+SizeComparison = Annotated[
+    Comparison,
+    BeforeValidator(Comparison.of_sizes),
+    PlainSerializer(str),
+    WithJsonSchema({"anyOf": [{"type": "integer"}, text_schema(units.SIZE_COMPARISON)]}),
+]
+NumberComparison = Annotated[
+    Comparison,
+    BeforeValidator(Comparison.of_numbers),
+    PlainSerializer(str),
+    WithJsonSchema({"anyOf": [{"type": "number"}, text_schema(units.NUMBER_COMPARISON)]}),
+]
+Kinds = Annotated[list[Kind], BeforeValidator(_as_list), Field(min_length=1), OrOne()]
+Names = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1), OrOne()]
+Symbols = Annotated[Names, AfterValidator(_without_at)]
+Actions = Annotated[list[Action], BeforeValidator(_as_list), Field(min_length=1), OrOne()]
+Range = Annotated[list[Number], Field(min_length=2, max_length=2), AfterValidator(_ordered)]
 
 
 class _Section(BaseModel):
@@ -48,21 +93,28 @@ class When(_Section):
     ratio: NumberComparison | None = None
     element_type: Names | None = None
     source_element_type: Names | None = None
-    widening: bool | None = None
+    widening: StrictBool | None = None
     rank: NumberComparison | None = None
     type: Names | None = None
     source: Names | None = None
     location: Names | None = None
-    function: Names | None = None
-    shared: bool | None = None
-    splat: bool | None = None
-    evaluable: bool | None = None
+    function: Symbols | None = None
+    shared: StrictBool | None = None
+    splat: StrictBool | None = None
+    evaluable: StrictBool | None = None
     affinity: Names | None = None
     phase: Phase | None = None
     id: Names | None = None
-    any: list[When] | None = None
-    all: list[When] | None = None
+    any: list[When] | None = Field(default=None, min_length=1)
+    all: list[When] | None = Field(default=None, min_length=1)
     not_: When | None = Field(default=None, alias="not")
+
+    @property
+    def matches_everything(self) -> bool:
+        """Whether it says nothing that a candidate could miss."""
+        said = {name for name in type(self).model_fields if getattr(self, name) is not None}
+        anything = self.any is None or any(part.matches_everything for part in self.any)
+        return said <= {"any", "all"} and anything and all(part.matches_everything for part in self.all or ())
 
     def mentions(self, phase: Phase) -> bool:
         """Whether the phase is asked for here, or in what this combines."""
@@ -96,20 +148,23 @@ class Rule(_Section):
 class Limits(_Section):
     """What a single result may cost; an evaluated candidate over a limit moves on to `otherwise`."""
 
-    max_expansion_ratio: float | None = Field(default=None, ge=0)
-    max_result_bytes: Size | None = None
+    max_expansion_ratio: Number | None = Field(default=None, ge=0)
+    max_result_bytes: Size | None = Field(default=None, ge=0)
     max_growth_bytes: Size | None = None
     otherwise: Actions | None = None
 
 
 class Budgets(_Section):
-    """Totals for the whole program, in bytes or per cent of its constants."""
+    """Totals for the whole program, in bytes or per cent of its constants.
+
+    A growth of less than nothing asks for a file that is so much smaller.
+    """
 
     file_growth: RelativeSize | None = None
     resident_growth: RelativeSize | None = None
-    load_bytes: RelativeSize | None = None
-    evaluate_bytes: RelativeSize | None = None
-    evaluate_seconds: float | None = Field(default=None, ge=0, le=10**6)
+    load_bytes: RelativeTotal | None = None
+    evaluate_bytes: RelativeTotal | None = None
+    evaluate_seconds: Number | None = Field(default=None, ge=0, le=10**6)
     otherwise: Actions | None = None
 
     def totals(self, constant_bytes: int) -> dict[str, int]:
@@ -128,33 +183,33 @@ class Share(_Section):
     longer, so that beyond some 25,000 rows per call it would be faster to make the copy afresh.
     """
 
-    whole_table: bool = False
-    max_gathered_rows: int = Field(default=25_000, ge=0)
-    store_once: bool = False
+    whole_table: StrictBool = False
+    max_gathered_rows: StrictInt = Field(default=25_000, ge=0)
+    store_once: StrictBool = False
 
 
 class VerifyBounds(_Section):
     """How far an output may be from the reference's. All bounds that are given have to hold."""
 
-    rtol: float = Field(default=0.0, ge=0)
-    atol: float = Field(default=0.0, ge=0)
+    rtol: Number = Field(default=0.0, ge=0)
+    atol: Number = Field(default=0.0, ge=0)
     statistic: Literal["elementwise", "max", "mean", "median", "quantile"] = "elementwise"
-    quantile: float = Field(default=0.99, gt=0, le=1)
-    ulp: int | None = Field(default=None, ge=0)
-    top_k: int | None = Field(default=None, ge=1)
-    cosine: float | None = Field(default=None, ge=-1, le=1)
+    quantile: Number = Field(default=0.99, gt=0, le=1)
+    ulp: StrictInt | None = Field(default=None, ge=0)
+    top_k: StrictInt | None = Field(default=None, ge=1)
+    cosine: Number | None = Field(default=None, ge=-1, le=1)
 
 
 class VerifyInputs(_Section):
     """The inputs to verify with, where the command line says nothing else: ranges and shapes by input name."""
 
-    seed: int = Field(default=0, ge=0)
-    iterations: int = Field(default=1, ge=1, le=10_000)
+    seed: StrictInt = Field(default=0, ge=0)
+    iterations: StrictInt = Field(default=1, ge=1, le=10_000)
     sets: Annotated[list[Literal["seeded", "zeros", "ones", "extremes", "nan", "inf"]], Field(min_length=1)] = [
         "seeded"
     ]
-    ranges: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = {}
-    shapes: dict[str, list[Annotated[int, Field(ge=0)]]] = {}
+    ranges: dict[str, Range] = {}
+    shapes: dict[str, list[Annotated[StrictInt, Field(ge=0)]]] = {}
 
 
 class Verify(VerifyBounds):
@@ -170,19 +225,19 @@ class Verify(VerifyBounds):
 class Policy(_Section):
     """A policy, or one file of it: `extends` names what it builds on."""
 
-    schema_version: Literal[1] = Field(alias="schema")
+    schema_version: Annotated[Literal[1], BeforeValidator(_version)] = Field(alias="schema")
     name: str = Field(min_length=1)
     description: str = ""
     extends: str | None = None
     default: Action = Action.EVALUATE
     rules: list[Rule] = []
-    allow: dict[Kind, bool] = {}
+    allow: dict[Kind, StrictBool] = {}
     limits: Limits = Limits()
     budgets: Budgets = Budgets()
     otherwise: Actions = [Action.INITIALIZE]
     share: Share = Share()
     verify: Verify = Verify()
-    flags: list[str] = []
+    flags: list[Annotated[str, AfterValidator(checked)]] = []
 
     @property
     def looks_at_dispatch_creation(self) -> bool:
@@ -190,5 +245,5 @@ class Policy(_Section):
         return any(rule.when.mentions(Phase.DISPATCH_CREATION) for rule in self.rules)
 
     def as_data(self) -> dict[str, Any]:
-        """What was written, as plain data that a YAML file can hold."""
+        """What was written, as plain data that a YAML file can hold, and that gives an equal policy again."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

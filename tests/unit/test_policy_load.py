@@ -32,8 +32,8 @@ ERRORS = [
         "schema: 1\nname: x\nlimits: {max_growth: 1}\n",
         "3:10: unknown key 'max_growth', did you mean 'max_growth_bytes'?",
     ),
-    ("schema: 1\nname: x\ndefault: evalute\n", "3:1: 'evalute' is no default, did you mean 'evaluate'?"),
-    ("schema: 1\nname: x\nallow: {transpos: false}\n", "3:9: 'transpos' is no allow, did you mean 'transpose'?"),
+    ("schema: 1\nname: x\ndefault: evalute\n", "3:1: default: 'evalute' is unknown, did you mean 'evaluate'?"),
+    ("schema: 1\nname: x\nallow: {transpos: false}\n", "3:9: allow: 'transpos' is unknown, did you mean 'transpose'?"),
     ("schema: 1\nname: x\nlimits:\n  max_result_bytes: 3 apples\n", "4:3: max_result_bytes: '3 apples' is no size"),
     ("schema: 2\nname: x\n", "1:1: schema: Input should be 1"),
     ("name: x\n", "1:1: 'schema' is missing"),
@@ -153,6 +153,7 @@ def test_a_harmless_flag_is_taken_from_a_policy_beside_a_model(tmp_path: Path) -
     assert loaded.policy.flags == ["--iree-opt-data-tiling"]
 
 
-def test_a_document_remembers_where_its_values_stand() -> None:
-    document = parse("p.yaml", "schema: 1\nrules:\n  - when: {kind: pad}\n    action: inline\n")
-    assert document.marks["rules", 0, "action"] == (4, 5)
+def test_a_value_knows_where_it_is_written() -> None:
+    value = parse("p.yaml", "schema: 1\nrules:\n  - when: {kind: pad}\n    action: inline\n")
+    assert str(value.at(["rules", 0, "action"]).place) == "p.yaml:4:5"
+    assert str(value.at(["rules", 0, "name"]).place) == "p.yaml:3:5"  # that of the rule, which has none

@@ -43,11 +43,11 @@ def test_the_section_is_merged_key_by_key_over_what_the_policy_extends(tmp_path:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("{statistic: average}", "statistic: Input should be 'elementwise', 'max'"),
+        ("{statistic: meen}", "statistic: 'meen' is unknown, did you mean 'mean'.; expected one of elementwise, max"),
         ("{cosin: 0.9}", "unknown key 'cosin', did you mean 'cosine'"),
         ("{inputs: {sed: 1}}", "unknown key 'sed', did you mean 'seed'.; expected one of seed, iterations"),
         ("{outputs: {y: {cosin: 1}}}", "expected one of rtol, atol, statistic, quantile, ulp, top_k, cosine$"),
-        ("{inputs: {sets: [seeds]}}", "sets: Input should be 'seeded'"),
+        ("{inputs: {sets: [seeds]}}", "sets: 'seeds' is unknown, did you mean 'seeded'.; expected one of"),
         ("{inputs: {ranges: {x: [1]}}}", "x: List should have at least 2 items"),
         ("{rtol: -1}", "rtol: Input should be greater than or equal to 0"),
     ],
