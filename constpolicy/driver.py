@@ -5,6 +5,7 @@ Nothing here loads the compiler library.
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,13 +21,19 @@ from constpolicy.compiler.flags import CommandLine
 from constpolicy.compiler.output import CannotWrite, replacing
 from constpolicy.compiler.phases import CHECK_MODULE
 from constpolicy.ddmin import answered, causes
-from constpolicy.records import Byproducts, CheckModule, Evaluation, Program, StoredConstants
+from constpolicy.records import Byproducts, CheckModule, ConstPolicyError, Evaluation, Program, StoredConstants
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
     from constpolicy.policy.load import LoadedPolicy
 
-__all__ = ["UPSTREAM", "AnyPolicy", "Compiled", "compile_program", "explain"]
+__all__ = ["UPSTREAM", "AnyPolicy", "Compiled", "Crashed", "compile_program", "explain"]
+
+
+class Crashed(ConstPolicyError):
+    """The compiler crashed, on whatever account."""
+
+    exit_code = 1
 
 
 @dataclass(frozen=True)
@@ -66,11 +73,19 @@ class Compiled:
 def explain(command: CommandLine, policy: AnyPolicy, *, strict: bool = False, second_stop: bool = False) -> Compiled:
     """Finds and decides without finishing the compile; writes no output.
 
-    What DispatchCreation hoists is found only with `second_stop`, or if the policy has rules about it: const-eval
-    has to be done for that.
+    What DispatchCreation hoists is found only with `second_stop`, or if the policy has rules about it or budgets for
+    it: const-eval has to be done for that. If the program or the flags are wrong, the compiler has said so on stderr
+    and the exit code is its own. Raises Crashed if it was ended by something else.
     """
     attempt = Attempt(policy, strict=strict, explain_only=True, second_stop=second_stop)
-    return _compiled(attempt, attempt.run(command, "-", None))
+    ended = attempt.run(command, "-", None)
+    compiled = _compiled(attempt, ended)
+    if _wrong_flags(ended):
+        own = attempt.policy.policy.flags if attempt.policy else ()
+        return replace(compiled, exit_code=tool.run_quietly(("-o", os.devnull, *own, *command.without_output)))
+    if ended.crash is not None:
+        raise Crashed(ended.crash)
+    return compiled
 
 
 def compile_program(

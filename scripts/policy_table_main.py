@@ -5,7 +5,8 @@
     scripts/policy_table --page rows.json more.json              # writes docs/growth-prediction.md
 
 Growth is against the build in which every candidate is left for load time, and equal constants are stored once, which
-IREE does only where their types are equal, too. It is predicted for the constants in the file; the file grows by the code, too, that IREE generates for what is left.
+IREE does only where their types are equal, too. It is predicted for the constants in the file; the file grows by the
+code, too, that IREE generates for what is left.
 """
 
 from __future__ import annotations

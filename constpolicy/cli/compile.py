@@ -90,6 +90,9 @@ def command(
         )
         if compiled.exit_code != 0:
             return compiled.exit_code
+        if compiled.known_outcome is not None and not policy_summary:  # which shows all warnings
+            for warning in compiled.known_outcome.dead_pins:
+                _warn(warning)
         verification = _verified(line, compiled, check) if check else None
     exceeded = []
     if policy_report or policy_summary or gates:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,8 @@ class Outcome:
 
     `predicted_growth_bytes` is that of the file's constants, against leaving every candidate for load time.
     `budget_notes` say what was given up for the budgets and what more of them would buy. `unmatched` are the rules (by
-    index) that match nothing yet and are about what is hoisted later.
+    index) that match nothing yet and are about what is hoisted later. `dead_pins` are those of the warnings that are
+    about ids which no candidate has.
     """
 
     decisions: tuple[Decision, ...]
@@ -41,6 +43,7 @@ class Outcome:
     budgets: tuple[BudgetUse, ...] = ()
     budget_notes: tuple[str, ...] = ()
     unmatched: frozenset[int] = frozenset()
+    dead_pins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,12 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
     unmatched, useless = _unmatched_rules(program, policy, growths)
-    warnings = (*useless, *impossible(ordered, program))
+    dead = _dead_pins(program, policy)
+    warnings = (*dead, *useless, *impossible(ordered, program))
     refuse_under_strict(policy, warnings, strict)
     most, used = policy.budgets.totals(program.constant_bytes), totals(liveness, actions)
     budgets = tuple(BudgetUse(name, used[name], most[name]) for name in most)
-    return Outcome(ordered, warnings, used["file_growth"], budgets, notes, unmatched)
+    return Outcome(ordered, warnings, used["file_growth"], budgets, notes, unmatched, dead)
 
 
 def refuse_under_strict(policy: Policy, warnings: Sequence[str], strict: bool) -> None:
@@ -267,11 +271,24 @@ def _unmatched_rules(
         if not hits and rule.when.mentions(Phase.DISPATCH_CREATION):
             later.add(index)
         elif not hits:
-            warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
+            if not rule.when.id:  # of which _dead_pins tells more
+                warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
         elif hits <= taken:
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
         taken |= hits
     return frozenset(later), tuple(warnings)
+
+
+def _dead_pins(program: Program, policy: Policy) -> tuple[str, ...]:
+    """Warnings for ids that no candidate has; what is hoisted later may have them."""
+    known = {id for candidate in program.candidates for id in (candidate.id, candidate.fingerprint)}
+    return tuple(
+        f"{rule_in_words(policy, index)} names the id {id}, which no candidate has: the program or its weights changed"
+        for index, rule in enumerate(policy.rules)
+        if not rule.when.mentions(Phase.DISPATCH_CREATION)
+        for id in rule.when.id or ()
+        if not any(fnmatchcase(each, id) for each in known)
+    )
 
 
 def rule_in_words(policy: Policy, index: int) -> str:

@@ -114,15 +114,22 @@ def _totals(report: Report) -> list[str]:
         f"constants: {format_size(totals.constant_bytes)} in the program,"
         f" {format_size(totals.constant_bytes + growth)} predicted in the file ({change})",
     ]
-    at_load = [c.result_bytes for c in report.candidates if c.action == "initialize"]
-    if at_load:
-        results = f"{len(at_load)} result{'' if len(at_load) == 1 else 's'}"
-        lines.append(f"at load: {results} computed, {format_size(sum(at_load))} of memory")
+    fates = [(c.outcome or c.action, c.result_bytes) for c in report.candidates]
+    if at_load := [size for fate, size in fates if fate in ("initialize", "rejected", "failed")]:
+        lines.append(f"at load: {_results(at_load)} computed, {format_size(sum(at_load))} of memory")
+    if fused := [size for fate, size in fates if fate == "fuse"]:
+        lines.append(
+            f"fused: {_results(fused)}, {format_size(sum(fused))}; what IREE does not fuse is computed at load"
+        )
     if totals.file_bytes is not None:
         lines.append(f"file: {totals.file_bytes:,} bytes; const-eval took {report.timing.evaluation:.1f} s")
     if report.file is not None:
         lines += file_text.totals(report.file)
     return lines
+
+
+def _results(sizes: Sequence[int]) -> str:
+    return f"{len(sizes)} result{'' if len(sizes) == 1 else 's'}"
 
 
 def _stored_once(report: Report) -> list[str]:

@@ -129,7 +129,7 @@ def test_policy_check_reports_rules_that_match_nothing(tied: Path, tmp_path: Pat
     policy.write_text("schema: 1\nname: p\nrules: [{name: gone, when: {id: '0123'}, action: inline}]\n")
     ended = constpolicy("policy", "check", policy, "--model", tied, "--", *CPU)
     assert ended.returncode == 2
-    assert b"rule 'gone' matches no candidate" in ended.stderr
+    assert b"p.yaml:3:9: rule 'gone' names the id 0123, which no candidate has" in ended.stderr
 
 
 def test_the_json_schema_names_every_key_of_a_policy() -> None:
@@ -194,3 +194,28 @@ def test_names_from_a_model_are_no_markup_in_a_markdown_diff(tmp_path: Path) -> 
     assert ended.returncode == 0, ended.stderr.decode()
     assert not {"<", "*.mlir", "a|b"} & {*ended.stdout.decode().split()}
     assert "&#60;img&#62;" in ended.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("explain", "{model}"),
+        ("policy", "check", "small", "--model", "{model}", "--"),
+        ("policy", "init", "{model}", "--"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_wrong_flag_is_answered_in_the_compilers_words_wherever_a_model_is_looked_at(
+    tied: Path, command: tuple[str, ...]
+) -> None:
+    ended = constpolicy(*(part.format(model=tied) for part in command), *CPU, "--no-such-flag")
+    assert ended.returncode == 1
+    assert b"Unknown command line argument '--no-such-flag'" in ended.stderr
+
+
+def test_a_pin_that_is_dead_is_told_by_compile(tied: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "pinned.yaml"
+    policy.write_text('schema: 1\nname: p\nextends: balanced\nrules:\n- when: {id: "0123456789ab"}\n  action: inline\n')
+    ended = constpolicy("compile", tied, "-o", tmp_path / "m.vmfb", "--policy", policy, *CPU)
+    assert ended.returncode == 0
+    assert b"names the id 0123456789ab, which no candidate has" in ended.stderr

@@ -111,8 +111,10 @@ def test_what_cannot_be_had_moves_on_to_the_next_action_and_says_why() -> None:
 def test_a_rule_that_matches_nothing_is_a_warning_and_under_strict_an_error() -> None:
     rules = [{"name": "old", "when": {"id": "0123*"}, "action": "inline"}]
     outcome = decide(program(candidate("a", KIB)), policy(rules=rules))
-    assert outcome.warnings == ("rule 'old' matches no candidate",)
-    with pytest.raises(ConstPolicyError, match="rule 'old' matches no candidate"):
+    assert outcome.warnings == (
+        "rule 'old' names the id 0123*, which no candidate has: the program or its weights changed",
+    )
+    with pytest.raises(ConstPolicyError, match="rule 'old' names the id 0123"):
         decide(program(candidate("a", KIB)), policy(rules=rules), strict=True)
 
 
@@ -189,3 +191,12 @@ def test_a_pin_holds_for_every_candidate_of_the_same_expression_unless_it_names_
     for pin, pinned in (("feed", ["feed", "feed-2"]), ("feed-2", ["feed-2"])):
         outcome = decide(twins, policy(rules=[{"when": {"id": pin}, "action": "inline"}]))
         assert [d.candidate_id for d in outcome.decisions if d.pinned] == pinned
+
+
+def test_an_id_that_no_candidate_has_is_told_even_beside_one_that_is_there() -> None:
+    there = program(candidate("feed", KIB, source("table", 64 * KIB)))
+    outcome = decide(there, policy(rules=[{"name": "pins", "when": {"id": ["feed", "beef"]}, "action": "inline"}]))
+    assert outcome.dead_pins == outcome.warnings
+    assert outcome.warnings == (
+        "rule 'pins' names the id beef, which no candidate has: the program or its weights changed",
+    )
