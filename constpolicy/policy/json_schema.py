@@ -37,19 +37,19 @@ class OrOne:
         return {"anyOf": [several["items"], several]}
 
 
-class _WithoutNull(GenerateJsonSchema):
-    """What is not given is left out: a key without a value is an error."""
+class _Written(GenerateJsonSchema):
+    """What is not given is left out: a key without a value is an error, and a section's defaults are its keys'."""
 
     def nullable_schema(self, schema: Any) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
         written = super().default_schema(schema)
-        if written.get("default", 0) is None:
-            del written["default"]
-        return written
+        return {
+            key: value for key, value in written.items() if key != "default" or isinstance(value, (str, int, float))
+        }
 
 
 def json_schema(model: type[BaseModel]) -> _Schema:
     """The JSON schema of files that hold the model."""
-    return model.model_json_schema(by_alias=True, mode="validation", schema_generator=_WithoutNull)
+    return model.model_json_schema(by_alias=True, mode="validation", schema_generator=_Written)

@@ -50,8 +50,15 @@ def _without_at(names: list[str]) -> list[str]:
     return [name.removeprefix("@") for name in names]
 
 
-Number = Annotated[float, BeforeValidator(units.parse_number), OrText(units.NUMBER)]
-Size = Annotated[int, BeforeValidator(units.parse_size), OrText(units.SIZE)]
+_READ_NUMBER, _OR_NUMBER = BeforeValidator(units.parse_number), OrText(units.NUMBER)
+_READ_SIZE, _OR_SIZE = BeforeValidator(units.parse_size), OrText(units.SIZE)
+Number = Annotated[float, _READ_NUMBER, _OR_NUMBER]
+NotNegative = Annotated[float, Field(ge=0), _READ_NUMBER, _OR_NUMBER]
+Seconds = Annotated[float, Field(ge=0, le=10**6), _READ_NUMBER, _OR_NUMBER]
+Quantile = Annotated[float, Field(gt=0, le=1), _READ_NUMBER, _OR_NUMBER]
+Cosine = Annotated[float, Field(ge=-1, le=1), _READ_NUMBER, _OR_NUMBER]
+Growth = Annotated[int, _READ_SIZE, _OR_SIZE]
+Size = Annotated[int, Field(ge=0), _READ_SIZE, _OR_SIZE]
 RelativeSize = Annotated[
     Amount,
     BeforeValidator(Amount.parse),
@@ -148,9 +155,9 @@ class Rule(_Section):
 class Limits(_Section):
     """What a single result may cost; an evaluated candidate over a limit moves on to `otherwise`."""
 
-    max_expansion_ratio: Number | None = Field(default=None, ge=0)
-    max_result_bytes: Size | None = Field(default=None, ge=0)
-    max_growth_bytes: Size | None = None
+    max_expansion_ratio: NotNegative | None = None
+    max_result_bytes: Size | None = None
+    max_growth_bytes: Growth | None = None
     otherwise: Actions | None = None
 
 
@@ -164,7 +171,7 @@ class Budgets(_Section):
     resident_growth: RelativeSize | None = None
     load_bytes: RelativeTotal | None = None
     evaluate_bytes: RelativeTotal | None = None
-    evaluate_seconds: Number | None = Field(default=None, ge=0, le=10**6)
+    evaluate_seconds: Seconds | None = None
     otherwise: Actions | None = None
 
     def totals(self, constant_bytes: int) -> dict[str, int]:
@@ -191,13 +198,13 @@ class Share(_Section):
 class VerifyBounds(_Section):
     """How far an output may be from the reference's. All bounds that are given have to hold."""
 
-    rtol: Number = Field(default=0.0, ge=0)
-    atol: Number = Field(default=0.0, ge=0)
+    rtol: NotNegative = 0.0
+    atol: NotNegative = 0.0
     statistic: Literal["elementwise", "max", "mean", "median", "quantile"] = "elementwise"
-    quantile: Number = Field(default=0.99, gt=0, le=1)
+    quantile: Quantile = 0.99
     ulp: StrictInt | None = Field(default=None, ge=0)
     top_k: StrictInt | None = Field(default=None, ge=1)
-    cosine: Number | None = Field(default=None, ge=-1, le=1)
+    cosine: Cosine | None = None
 
 
 class VerifyInputs(_Section):
