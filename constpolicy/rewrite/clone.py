@@ -28,7 +28,7 @@ def clone_body(initializer: ir.Operation, *, barriers: bool) -> dict[str, ir.Val
             clone = op.clone()
             _remap_operands(clone, values, bare)
             for old, new in zip(op.results, clone.results, strict=True):
-                values[old], bare[old] = (_barrier(new, op.location) if op in guarded else new), new
+                values[old], bare[old] = (_barrier(new, initializer.location) if op in guarded else new), new
     return stored
 
 
