@@ -113,7 +113,7 @@ class _Told:
         self._count = 0
 
     def __call__(self, trial: Trial) -> None:
-        from constpolicy.report.text import plain
+        from constpolicy.policy.plain import plain
         from constpolicy.verify.bisect_text import trial_line
 
         self._count += 1
@@ -147,7 +147,7 @@ def _write_policy(output: str, line: CommandLine, chosen: Choice, found: Found) 
 
 
 def _write_report(folder: Path, result: Bisection, policy: str) -> None:
-    from constpolicy.report.text import plain
+    from constpolicy.policy.plain import plain
     from constpolicy.verify.bisect_text import lines, report_lines
 
     texts = {
@@ -162,7 +162,7 @@ def _write_report(folder: Path, result: Bisection, policy: str) -> None:
 
 
 def _show(result: Bisection, as_json: bool) -> None:
-    from constpolicy.report.text import plain
+    from constpolicy.policy.plain import plain
     from constpolicy.verify.bisect_text import lines
 
     if as_json:

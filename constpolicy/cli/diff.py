@@ -28,8 +28,8 @@ def command(before: str, after: str | None, flags: tuple[str, ...], policies: st
     iree-compile's.
     """
     from constpolicy.cli import reporting
+    from constpolicy.policy.plain import plain
     from constpolicy.report import diff
-    from constpolicy.report.text import plain
 
     if policies is not None:
         arguments = [argument for argument in (after, *flags) if argument is not None]

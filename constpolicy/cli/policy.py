@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from constpolicy.records import ConstPolicyError
+
+if TYPE_CHECKING:
+    from constpolicy.compiler.flags import CommandLine
+
+_BESIDE_MODEL = ".constpolicy.yaml"
 
 
 @click.group("policy")
@@ -24,7 +32,7 @@ def list_policies() -> None:
         text = click.wrap_text(
             load_policy(name).policy.description, 88, initial_indent=f"{name:<12}", subsequent_indent=" " * 12
         )
-        click.echo(text)
+        _print(text)
 
 
 @command.command("show")
@@ -36,8 +44,7 @@ def show(reference: str, resolved: bool) -> None:
     from constpolicy.policy.written import as_yaml
 
     loaded = load_policy(reference)
-    click.echo(f"# {loaded.origin}")
-    click.echo(as_yaml(loaded.policy, loaded.written if resolved else None))
+    _print(f"# {loaded.origin}\n{as_yaml(loaded.policy, loaded.written if resolved else None)}")
 
 
 @command.command("check")
@@ -50,19 +57,23 @@ def check(reference: str, model: str | None, flags: tuple[str, ...]) -> int:
     FLAGS, after `--`, are iree-compile's for the model. Ends with 2 if something is wrong.
     """
     from constpolicy import driver
-    from constpolicy.compiler.flags import parse
-    from constpolicy.policy.load import load_policy
+    from constpolicy.policy.document import read
+    from constpolicy.policy.load import load_policy, refusal_beside_model
+    from constpolicy.policy.plain import plain
 
     loaded = load_policy(reference)
     warnings = list(loaded.warnings)
+    if reference.endswith(_BESIDE_MODEL) and (refusal := refusal_beside_model(read(Path(reference)), Path(reference))):
+        click.echo(f"note: beside a model, where nobody has named it, it would be refused: {refusal}", err=True)
     if model is not None:
-        compiled = driver.explain(parse([model, *flags]), loaded)
+        compiled = driver.explain(_command_line(model, flags), loaded)
         if compiled.exit_code != 0:
             return compiled.exit_code
         warnings += compiled.outcome.warnings if compiled.outcome else ()
+    warnings = list(dict.fromkeys(warnings))
     for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"{loaded.policy.name}: {len(loaded.policy.rules)} rules, {len(warnings)} warnings")
+        click.echo(f"warning: {plain(warning)}", err=True)
+    _print(f"{plain(loaded.policy.name)}: {len(loaded.policy.rules)} rules, {len(warnings)} warnings")
     return 2 if warnings else 0
 
 
@@ -72,14 +83,14 @@ def schema() -> None:
     from constpolicy.policy.json_schema import json_schema
     from constpolicy.policy.schema import Policy
 
-    click.echo(json.dumps(json_schema(Policy), indent=2))
+    _print(json.dumps(json_schema(Policy), indent=2))
 
 
 @command.command("init")
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 @click.option("--extends", default="balanced", show_default=True, help="The policy that the new one builds on.")
-@click.option("-o", "--output", help="The file to write. [default: beside the model]")
+@click.option("-o", "--output", help="The file to write, or - for stdout. [default: beside the model]")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, force: bool) -> int:
     """Write a policy for MODEL that states today's decisions, with the large candidates pinned by id.
@@ -87,20 +98,63 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     FLAGS, after `--`, are iree-compile's for the model.
     """
     from constpolicy import driver
-    from constpolicy.compiler.flags import parse
-    from constpolicy.compiler.output import replacing
-    from constpolicy.policy.load import load_policy
-    from constpolicy.policy.pin import pinned_policy
+    from constpolicy.policy.document import parse
+    from constpolicy.policy.load import load_policy, refusal_beside_model
+    from constpolicy.policy.pin import pinned_policy, reference_from
 
-    target = Path(output) if output else Path(model).with_suffix(".constpolicy.yaml")
-    if target.exists() and not force:
-        raise ConstPolicyError(f"{target} is there already: write over it with --force, or name another with -o")
-    compiled = driver.explain(parse([model, *flags]), load_policy(extends))
+    beside = Path(model).with_suffix(_BESIDE_MODEL)
+    target = None if output == "-" else Path(output or beside)
+    if target is not None:
+        _check_free(target, force)
+    compiled = driver.explain(_command_line(model, flags), load_policy(extends))
     if compiled.program is None or compiled.outcome is None:
         return compiled.exit_code
-    text = pinned_policy(Path(model).stem, extends, compiled.program, compiled.outcome.decisions)
-    with replacing(str(target)) as file:
-        Path(file.path).write_text(text, encoding="utf-8")
-        file.commit()
-    click.echo(f"wrote {target}")
+    base = reference_from(target.parent if target else Path(), extends)
+    text = pinned_policy(Path(model).stem, base, compiled.program, compiled.outcome.decisions)
+    if target is None:
+        _print(text.removesuffix("\n"))
+        return 0
+    is_found = os.path.realpath(target) == os.path.realpath(beside)
+    if is_found and (refusal := refusal_beside_model(parse(str(target), text), target)):
+        raise ConstPolicyError(f"beside the model, it would be refused: {refusal}; write it elsewhere with -o")
+    _write(target, text)
+    _print(f"wrote {target}")
     return 0
+
+
+def _command_line(model: str, flags: Sequence[str]) -> CommandLine:
+    """The line that compiles the model. Raises ConstPolicyError if it compiles nothing, or something else."""
+    from constpolicy.compiler.flags import parse
+
+    line = parse([model, *flags])
+    if line.hand_over is not None:
+        raise ConstPolicyError(f"there is nothing to decide: {line.hand_over}")
+    return line
+
+
+def _check_free(target: Path, force: bool) -> None:
+    if os.path.isdir(target):
+        raise ConstPolicyError(f"{target} is a folder: name a file with -o")
+    if os.path.lexists(target) and not force:
+        raise ConstPolicyError(f"{target} is there already: write over it with --force, or name another with -o")
+
+
+def _write(target: Path, text: str) -> None:
+    from constpolicy.compiler.output import replacing
+
+    try:
+        with replacing(str(target)) as file:
+            Path(file.path).write_text(text, encoding="utf-8")
+            file.commit()
+    except OSError as error:
+        raise ConstPolicyError(f"cannot write {target}: {error.strerror}") from None
+
+
+def _print(text: str) -> None:
+    """Prints to stdout. Raises ConstPolicyError if that is full."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ConstPolicyError(f"cannot write to stdout: {error.strerror}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from constpolicy.policy.choice import Choice, builtins, choose
 from constpolicy.policy.decide import rule_in_words
-from constpolicy.policy.document import PolicyError, Value, parse, read
+from constpolicy.policy.document import PolicyError, Value, read
 from constpolicy.policy.extend import PolicyFile, extended, find
 from constpolicy.policy.flags import refuse_untrusted
 from constpolicy.policy.plain import plain
@@ -55,10 +55,10 @@ def load_chosen(choice: Choice) -> LoadedPolicy:
     return _loaded(extended(find(choice.reference)), origin, trusted=True)
 
 
-def refusal_beside_model(file: Path, text: str) -> str | None:
-    """Why a policy file of this text would be refused if it was found beside a model; None if it would be taken."""
+def refusal_beside_model(value: Value, file: Path) -> str | None:
+    """Why what stands in that file would be refused if it was found beside a model; None if it would be taken."""
     try:
-        _untrusted(parse(plain(str(file)), text), file, "")
+        _untrusted(value, file, "")
     except PolicyError as error:
         return str(error)
     return None

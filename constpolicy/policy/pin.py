@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
+from constpolicy.policy.choice import builtins
+from constpolicy.policy.plain import plain
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action, Candidate, Decision, Phase, Program
 
@@ -24,8 +28,8 @@ def pinned_policy(
         f"# Decisions about {_comment(name)}: {len(large)} of {len(pairs)} candidates are pinned,",
         f"# those of {format_size(least_bytes)} and more. Ids stay the same as long as the expressions do.",
         "schema: 1",
-        f"name: {_quoted(name)}",
-        f"description: {_quoted(f'{extends}, with the large candidates of {name} pinned')}",
+        f"name: {_quoted(plain(name))}",
+        f"description: {_quoted(plain(f'{extends}, with the large candidates of {name} pinned'))}",
         f"extends: {_quoted(extends)}",
         "rules:" if large else "rules: []",
     ]
@@ -43,8 +47,8 @@ def avoiding_policy(name: str, extends: str, avoided: Sequence[tuple[Candidate, 
         f"# {_comment(extends)}, without the decisions that make a check on {_comment(name)} fail.",
         "# Ids stay the same as long as the expressions do.",
         "schema: 1",
-        f"name: {_quoted(name)}",
-        f"description: {_quoted(f'{extends}, without the decisions that make a check on {name} fail')}",
+        f"name: {_quoted(plain(name))}",
+        f"description: {_quoted(plain(f'{extends}, without the decisions that make a check on {name} fail'))}",
         f"extends: {_quoted(extends)}",
         "rules:",
     ]
@@ -67,9 +71,18 @@ def _rule(candidate: Candidate, action: Action, reason: str) -> list[str]:
     ]
 
 
+def reference_from(folder: Path, reference: str) -> str:
+    """The reference to a policy, given from the working directory, as a file in that folder has to write it."""
+    if reference in builtins():
+        return reference
+    file = Path(os.path.realpath(Path(reference).parent), Path(reference).name)
+    path = os.path.relpath(file, os.path.realpath(folder))
+    return f"./{path}" if path in builtins() else path
+
+
 def _quoted(text: str) -> str:
     """The text as a YAML scalar: JSON's strings are YAML's."""
-    return json.dumps(text, ensure_ascii=True)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _comment(text: str) -> str:

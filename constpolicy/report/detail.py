@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from constpolicy.policy.plain import plain
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action
 from constpolicy.report.model import CandidateReport, Report
-from constpolicy.report.text import plain
 
 
 def detail(report: Report, candidate: CandidateReport, expression: str) -> Iterator[str]:

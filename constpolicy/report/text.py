@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from constpolicy.policy.plain import plain
 from constpolicy.policy.units import format_size
 from constpolicy.report import file_text
 from constpolicy.report.model import CandidateReport, Report
@@ -34,17 +35,14 @@ def show(
     ordered = wanted if order == "program" else sorted(wanted, key=_ORDERS[order], reverse=True)
     groups = [[candidate] for candidate in ordered] if all_candidates else _alike(ordered)
     shown = groups if all_candidates else [group for group in groups if _weight(group[0]) >= _WORTH_SHOWING][:_SHOWN]
-    console.print(Text(f"policy {report.policy.name} ({report.policy.origin})"), highlight=False)
+    console.print(_text(f"policy {report.policy.name} ({report.policy.origin})"), highlight=False)
     if shown:
         console.print(_table(shown), highlight=False)
-    if rest := [candidate for group in groups[len(shown) :] for candidate in group]:
-        console.print(Text(_summed_up(rest)), highlight=False)
-    for line in _totals(report):
-        console.print(Text(line), highlight=False)
-    for line in (*_stored_once(report), *report.budgets):
-        console.print(Text(plain(line)), highlight=False)
+    rest = [candidate for group in groups[len(shown) :] for candidate in group]
+    for line in (*([_summed_up(rest)] if rest else ()), *_totals(report), *_stored_once(report), *report.budgets):
+        console.print(_text(line), highlight=False)
     for warning in (*report.fallbacks, *report.warnings):
-        console.print(Text(f"warning: {plain(warning)}", style="yellow"), highlight=False)
+        console.print(_text(f"warning: {warning}", style="yellow"), highlight=False)
 
 
 _ORDERS: dict[str, Callable[[CandidateReport], int]] = {
@@ -79,13 +77,13 @@ def _table(groups: list[list[CandidateReport]]) -> Table:
     for group in groups:
         candidate = group[0]
         table.add_row(
-            Text(candidate.id),
-            Text(candidate.kind if len(group) == 1 else f"{len(group)} x {candidate.kind}"),
-            Text(plain(_sources(candidate)) if len(group) == 1 else f"{plain(_sources(candidate))}, ..."),
-            Text(format_size(candidate.result_bytes)),
-            Text(format_size(candidate.growth_bytes)),
-            Text(candidate.outcome or candidate.action),
-            Text(plain(candidate.reason)),
+            _text(candidate.id),
+            _text(candidate.kind if len(group) == 1 else f"{len(group)} x {candidate.kind}"),
+            _text(_sources(candidate) if len(group) == 1 else f"{_sources(candidate)}, ..."),
+            _text(format_size(candidate.result_bytes)),
+            _text(format_size(candidate.growth_bytes)),
+            _text(candidate.outcome or candidate.action),
+            _text(candidate.reason),
         )
     return table
 
@@ -139,6 +137,6 @@ def _stored_once(report: Report) -> list[str]:
     ]
 
 
-def plain(text: str) -> str:
-    """The text with control characters, which could move the cursor or worse, made visible."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+def _text(text: str, style: str = "") -> Text:
+    """The text as it is to be printed; nothing in it reaches the terminal as a control character."""
+    return Text(plain(text), style=style)
