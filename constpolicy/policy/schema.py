@@ -46,6 +46,12 @@ def _ordered(bounds: list[float]) -> list[float]:
     return bounds
 
 
+def _one_line(text: str) -> str:
+    if "\n" in text or "\t" in text:
+        raise ValueError("a name is one line of text")
+    return text
+
+
 def _without_at(names: list[str]) -> list[str]:
     return [name.removeprefix("@") for name in names]
 
@@ -59,6 +65,7 @@ Quantile = Annotated[float, Field(gt=0, le=1), _READ_NUMBER, _OR_NUMBER]
 Cosine = Annotated[float, Field(ge=-1, le=1), _READ_NUMBER, _OR_NUMBER]
 Growth = Annotated[int, _READ_SIZE, _OR_SIZE]
 Size = Annotated[int, Field(ge=0), _READ_SIZE, _OR_SIZE]
+Name = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
 RelativeSize = Annotated[
     Amount,
     BeforeValidator(Amount.parse),
@@ -132,7 +139,7 @@ class When(_Section):
 class Rule(_Section):
     """The action for the candidates that match; the first rule that matches a candidate decides it."""
 
-    name: str | None = None
+    name: Name | None = None
     when: When
     action: Action
     _place: str | None = PrivateAttr(default=None)
@@ -233,7 +240,7 @@ class Policy(_Section):
     """A policy, or one file of it: `extends` names what it builds on."""
 
     schema_version: Annotated[Literal[1], BeforeValidator(_version)] = Field(alias="schema")
-    name: str = Field(min_length=1)
+    name: Name
     description: str = ""
     extends: str | None = None
     default: Action = Action.EVALUATE

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from constpolicy.compiler.flags import _ANSWERS, _BOOLEAN, _VALUED
 from constpolicy.policy.document import PolicyError, parse
 from constpolicy.policy.load import builtin_names, load_policy
 from constpolicy.policy.schema import Rule, When
@@ -50,6 +52,39 @@ ERRORS = [
     ("- a\n", "1:1: a policy is a mapping"),
     ("schema: 1\nname: " + "[" * 100 + "]" * 100 + "\n", "nested deeper than 32 levels"),
     ("schema: 1\nname: x\nlimits: {max_growth_bytes: 1" + "0" * 5000 + "}\n", "out of range"),
+    (
+        "schema: 1\nname: x\nshare: {whole_tabel: true}\n",
+        "3:9: unknown key 'whole_tabel', did you mean 'whole_table'?; expected one of whole_table, max_gathered_rows",
+    ),
+    (
+        "schema: 1\nname: x\nverify: {outputs: {limits: {rtl: 1}}}\n",
+        "3:29: unknown key 'rtl', did you mean 'rtol'?; expected one of rtol, atol, statistic",
+    ),
+    ("schema: 1\nname: x\nverify:\n  statistic: meen\n", "4:3: statistic: 'meen' is unknown, did you mean 'mean'?"),
+    (
+        "schema: 1\nname: x\nverify: {inputs: {sets: [zeros, one]}}\n",
+        "3:33: sets: 'one' is unknown, did you mean 'ones'",
+    ),
+    (
+        "schema: 1\nname: x\nrules: [{when: {phase: dispatch}, action: inline}]\n",
+        "3:17: phase: 'dispatch' is unknown, did you mean 'dispatch-creation'?",
+    ),
+    ("schema: 1\nname: x\nlimits: 12\n", "3:1: limits: write a mapping, {key: value}"),
+    ("schema: 1\nname: x\nrules: {}\n", "3:1: rules: write a list, [...]"),
+    ("schema: 1\nname: x\ndescription: a\n\x07b\n", "4:1: the character #x07 is no text"),
+    ("schema: 1\nname: x\ndescription: a\0b\n", "3:15: the character #x00 is no text"),
+    ('schema: 1\nname: x\ndescription: "\\e[31m"\n', "3:1: the character #x1b in '\\x1b[31m' is no text"),
+    ('schema: 1\nname: x\nallow: {"\\e": true}\n', "3:9: the character #x1b in '\\x1b' is no text"),
+    ('schema: 1\nname: "x\\ny"\n', "2:1: name: a name is one line of text"),
+    ("schema: true\nname: x\n", "1:1: schema: write 1, the version of this language"),
+    ("schema: 1\nname: x\nrules: [{when: {kind: , id: }, action: inline}]\n", "3:17: 'kind' has no value"),
+    ("schema: 1\nname: x\nrules: [{when: {not: {shared: ~}}, action: fuse}]\n", "3:23: 'shared' has no value"),
+    ("schema: 1\nname: x\nrules: [{when: , action: inline}]\n", "3:10: 'when' has no value"),
+    ("schema: 1\nname: x\nrules: [{when: {kind: [pad, null]}, action: inline}]\n", "3:29: there is no value here"),
+    ("schema: 1\nname: x\nlimits:\n", "3:1: 'limits' has no value: write one, or leave it out"),
+    ("schema: 1\nname: x\nextends:\n", "3:1: 'extends' has no value"),
+    ("schema: 1\nname: x\nflags: [-o, y.vmfb]\n", "3:9: flags: -o is for the command line"),
+    ("schema: 1\nname: x\nflags: [--iree-opt-level=O2, y.mlir]\n", "3:30: flags: 'y.mlir' is no flag"),
 ]
 
 
@@ -60,6 +95,44 @@ def test_an_error_names_the_place_and_what_to_write(tmp_path: Path, text: str, m
         load_policy(str(file))
     assert str(raised.value).startswith(f"{file}:")
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("flag", sorted({*_VALUED, *_BOOLEAN, *_ANSWERS}))
+def test_no_policy_sets_a_flag_that_iree_compile_itself_takes(tmp_path: Path, flag: str) -> None:
+    for spelling in (f"-{flag}", f"--{flag}", f"--{flag}=1"):
+        file = write(tmp_path, "p.yaml", f"schema: 1\nname: x\nflags: [{spelling}]\n")
+        with pytest.raises(PolicyError, match=f"{spelling} is for the command line"):
+            load_policy(str(file))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    odd = tmp_path / "odd.yaml"
+    if kind == "pipe":
+        os.mkfifo(odd)
+    elif kind == "device":
+        odd.symlink_to("/dev/zero")
+    else:
+        odd.mkdir()
+    write(tmp_path, "model.constpolicy.yaml", "schema: 1\nname: x\nextends: odd.yaml\n")
+    with pytest.raises(PolicyError, match=r"odd\.yaml: (is no regular file|cannot be read: Is a directory)"):
+        load_policy(str(odd))
+    with pytest.raises(PolicyError, match=r"model\.constpolicy\.yaml:3:1: .*odd\.yaml"):
+        load_policy(None, model=tmp_path / "model.mlir", environ={})
+
+
+@pytest.mark.parametrize("reference", ["x" * 5000, "x" * 5000 + ".yaml", "a\0", "a\0.yaml", "\udcff.yaml", "", "\n"])
+def test_a_reference_that_no_file_can_have_is_one_clear_error(reference: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        load_policy(reference)
+    assert str(raised.value).isprintable()
+
+
+def test_a_model_whose_policy_would_have_too_long_a_name_has_none(tmp_path: Path) -> None:
+    model = tmp_path / f"{'m' * 240}.mlir"
+    model.touch()
+    assert load_policy(None, model=model, environ={}).policy.name == "balanced"
 
 
 def test_another_encoding_is_refused_with_the_line(tmp_path: Path) -> None:
@@ -112,11 +185,45 @@ def test_a_rule_knows_where_it_was_written_which_is_no_part_of_its_value(tmp_pat
         load_policy(str(own))
 
 
-def test_extending_in_a_circle_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spelling", ["a.yaml", "./a.yaml", "sub/../a.yaml", "link.yaml"])
+def test_extending_in_a_circle_is_refused_however_the_file_is_named(tmp_path: Path, spelling: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
     write(tmp_path, "a.yaml", "schema: 1\nname: a\nextends: b.yaml\n")
-    write(tmp_path, "b.yaml", "schema: 1\nname: b\nextends: a.yaml\n")
-    with pytest.raises(PolicyError, match="in a circle"):
+    write(tmp_path, "b.yaml", f"schema: 1\nname: b\nextends: {spelling}\n")
+    with pytest.raises(PolicyError, match=r"b\.yaml:3:1: .* extends this policy again, in a circle"):
         load_policy(str(tmp_path / "a.yaml"))
+
+
+@pytest.mark.parametrize(("files", "error"), [(16, None), (17, "15.yaml:3:1: more than 16 files extend each other")])
+def test_a_long_chain_of_files_is_no_circle(tmp_path: Path, files: int, error: str | None) -> None:
+    for number in range(files):
+        base = f"{number + 1}.yaml" if number + 1 < files else None
+        extends = f"extends: {base}\n" if base else ""
+        write(tmp_path, f"{number}.yaml", f"schema: 1\nname: p{number}\n{extends}")
+    if error is None:
+        assert load_policy(str(tmp_path / "0.yaml")).policy.name == "p0"
+    else:
+        with pytest.raises(PolicyError, match=error):
+            load_policy(str(tmp_path / "0.yaml"))
+
+
+EMPTY = ["{}", "{all: [{}]}", "{any: [{kind: pad}, {}]}", "{any: [{all: [{}]}], all: [{}, {}]}"]
+SAYING = ["{kind: pad}", "{not: {}}", "{any: [{kind: pad}]}", "{all: [{}, {shared: true}]}", "{any: [{}], rank: 2}"]
+
+
+@pytest.mark.parametrize("when", [*EMPTY, *SAYING])
+def test_rules_behind_one_that_matches_everything_are_told_with_their_places(tmp_path: Path, when: str) -> None:
+    base = write(tmp_path, "base.yaml", "schema: 1\nname: base\nrules: [{when: {kind: cast}, action: fuse}]\n")
+    own = write(
+        tmp_path,
+        "own.yaml",
+        f"schema: 1\nname: own\nextends: base.yaml\nrules:\n  - {{when: {when}, action: inline}}\n"
+        "  - {name: late, when: {kind: pad}, action: fuse}\n",
+    )
+    told = "decides nothing: earlier rules match all that it matches"
+    expected = (f"{own}:6:5: rule 'late' {told}", f"{base}:3:9: rule 'number 3' {told}")
+    assert load_policy(str(own)).warnings == (expected if when in EMPTY else ())
 
 
 def test_the_search_goes_from_the_named_policy_to_the_environment_the_model_and_the_default(tmp_path: Path) -> None:
@@ -147,10 +254,32 @@ def test_a_policy_found_beside_a_model_cannot_reach_out(tmp_path: Path, line: st
         load_policy(None, model=folder / "model.mlir", environ={})
 
 
+def test_a_flag_that_is_not_taken_is_reported_where_it_is_written(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "base.yaml",
+        "schema: 1\nname: base\nflags:\n  - --iree-opt-level=O2\n  - --mlir-print-ir-tree-dir=x\n",
+    )
+    write(
+        tmp_path,
+        "model.constpolicy.yaml",
+        "schema: 1\nname: beside\nextends: base.yaml\nflags: [--iree-opt-data-tiling]\n",
+    )
+    with pytest.raises(PolicyError, match=rf"^{tmp_path}/base\.yaml:5:5: the flag --mlir-print-ir-tree-dir=x is not"):
+        load_policy(None, model=tmp_path / "model.mlir", environ={})
+
+
 def test_a_harmless_flag_is_taken_from_a_policy_beside_a_model(tmp_path: Path) -> None:
     write(tmp_path, "model.constpolicy.yaml", "schema: 1\nname: beside\nflags: [--iree-opt-data-tiling]\n")
     loaded = load_policy(None, model=tmp_path / "model.mlir", environ={})
     assert loaded.policy.flags == ["--iree-opt-data-tiling"]
+
+
+def test_a_function_is_named_with_or_without_its_at(tmp_path: Path) -> None:
+    rules = "rules: [{when: {function: ['@main', 'f*']}, action: inline}]"
+    file = write(tmp_path, "p.yaml", f"schema: 1\nname: x\n{rules}\n")
+    (rule,) = load_policy(str(file)).policy.rules
+    assert rule.when.function == ["main", "f*"]
 
 
 def test_a_value_knows_where_it_is_written() -> None:
