@@ -5,6 +5,7 @@ The policy meets the compile here. Nothing here loads the compiler library, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,7 +14,7 @@ from constpolicy import pipeline
 from constpolicy.compiler import child, stdin
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.policy.choice import Choice
-from constpolicy.records import Action, Byproducts, Decision, Program
+from constpolicy.records import Action, Byproducts, ConstPolicyError, Decision, Program
 
 if TYPE_CHECKING:
     from constpolicy.policy.decide import Outcome
@@ -70,6 +71,9 @@ class Attempt:
             return tuple(self.loaded().policy.flags)
         if isinstance(question, pipeline.WantsLateDecisions):
             return self._decide_late(question.program)
+        if isinstance(question, pipeline.WantsConsent):
+            reasons = "; ".join(left_for_load_time(question.ids))
+            raise ConstPolicyError(f"policy '{self.name}' under --policy-strict: {reasons}; decide otherwise about it")
         assert isinstance(question, pipeline.WantsDecisions)
         return self._decide(question.program)
 
@@ -101,6 +105,7 @@ class Attempt:
             only_evaluate=self.only_evaluate,
             retried=retried,
             tells_steps=self.tells_steps,
+            wants_all_evaluated=self.strict and self.name != "upstream",
             second_stop=second_stop,
             only_decide=self.explain_only,
             store_once=policy.share.store_once,
@@ -141,6 +146,11 @@ class Attempt:
         """Ids of the candidates that were decided to be evaluated."""
         decisions = self.outcome.decisions if self.outcome else ()
         return tuple(d.candidate_id for d in decisions if d.action in (Action.EVALUATE, Action.SHARE))
+
+
+def left_for_load_time(ids: Iterable[str]) -> tuple[str, ...]:
+    """What to say about candidates that const-eval left for load time, unforeseen."""
+    return tuple(f"candidate {id} was decided to be evaluated, but const-eval left it for load time" for id in ids)
 
 
 def everything_evaluated(program: Program, byproducts: Byproducts) -> pipeline.Orders:

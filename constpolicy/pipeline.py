@@ -60,6 +60,16 @@ class WantsLateDecisions:
 
 
 @dataclass(frozen=True)
+class WantsConsent:
+    """The question whether to go on although const-eval left these candidates (ids) for load time, unforeseen.
+
+    Whoever does not want that, raises an error instead of answering.
+    """
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Orders:
     """What becomes of each candidate (by id), and whether to survive those on which const-eval fails."""
 
@@ -71,6 +81,7 @@ class Orders:
     store_once: bool = False  # constants of equal content under several types
     retried: bool = False  # a failure is followed by another attempt, whose diagnostics are the ones to show
     tells_steps: bool = False  # tell which candidate const-eval is at
+    wants_all_evaluated: bool = False  # ask for consent where const-eval leaves candidates for load time, unforeseen
     byproducts: Byproducts = field(default_factory=Byproducts)
 
 
@@ -219,6 +230,8 @@ def carry_out(
     check = CheckBuild(session, module, prepared.program.candidates, orders.byproducts.check_module)
     session.on_step = _telling(link, prepared.program) if orders.tells_steps else None
     done = Finished(0, _edited(session, prepared, orders, flags, check), prepared.declarations)
+    if orders.wants_all_evaluated and done.evaluation.unforeseen:
+        link.ask(WantsConsent(done.evaluation.unforeseen))
     if orders.only_evaluate:
         return done
     if traces:
@@ -261,7 +274,9 @@ def _edited(
             session, module, initializers, settled.actions, existing, survive=orders.survive_const_eval
         )
     check.build()
-    return carry_out_sharing(module, prepared.sharing, settled, evaluation)
+    foreseen = {c.id for c in prepared.program.candidates if not c.allows(Action.EVALUATE)}
+    unforeseen = tuple(id for id in evaluation.rejected if id not in foreseen)
+    return carry_out_sharing(module, prepared.sharing, settled, replace(evaluation, unforeseen=unforeseen))
 
 
 def _telling(link: Link, program: Program) -> Callable[[Step], None]:

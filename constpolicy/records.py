@@ -250,6 +250,7 @@ class Evaluation:
     shared: tuple[str, ...] = ()  # candidate ids: evaluated, and their sources are gone
     not_shared: Mapping[str, str] = field(default_factory=dict)  # candidate ids: why not, and what became of them
     duplicates: tuple[Duplicate, ...] = ()
+    unforeseen: tuple[str, ...] = ()  # candidate ids: rejected, and their refusals do not say so
 
 
 @dataclass(frozen=True)

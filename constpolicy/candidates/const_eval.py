@@ -2,7 +2,8 @@
 
 Const-eval takes initializers in module order. It evaluates one that has a single block, reads only constants and
 globals whose values are known by then, stores to immutable globals, has no control flow, calls, parameters or
-effects at its top level, and loads, stores and holds only tensors and scalars of types that its own target supports.
+effects at its top level, and loads, stores and holds only tensors and scalars of types that its own target supports
+(what it computes in between may be of some more types).
 What it takes for constant, it finds by going from constants and loads to their uses: an initializer that reads none
 (a table computed from indices) is left, too.
 This predicts the verdict without asking the compiler; whether code generation then succeeds is not known here.
@@ -17,6 +18,7 @@ from iree.compiler import ir
 
 from constpolicy.candidates.contents import CONSTANTS, LOADS
 from constpolicy.candidates.index import STORES, Index, Section, accessed, is_mutable, symbol_of
+from constpolicy.candidates.value_types import element_bits
 from constpolicy.compiler.elements import elements
 
 _SCALARS = frozenset({"i8", "i16", "i32", "i64", "index", "f32", "f64"})
@@ -36,7 +38,7 @@ _BYTES = ("dense_resource<", "#util.byte_pattern", "#util.composite")  # attribu
 def refusals(index: Index, hoisted: Collection[ir.Operation]) -> Mapping[ir.Operation, str]:
     """For each initializer that const-eval will not evaluate, the reason in words.
 
-    The `hoisted` ones hold const-exprs only: no need to look for effects.
+    The `hoisted` ones hold const-exprs only: no need to look for what else there may be.
     """
     reasons: dict[ir.Operation, str] = {}
     late: set[str] = set()  # globals that only running the program gives a value
@@ -44,8 +46,8 @@ def refusals(index: Index, hoisted: Collection[ir.Operation]) -> Mapping[ir.Oper
     for section in index.sections:
         if not section.is_initializer:
             continue
-        effects = () if section.op in hoisted else _effects(section)
-        found = chain(_reasons(section, index.globals, late, stored), effects, _not_from_constants(section))
+        own = () if section.op in hoisted else _not_const_exprs(section)
+        found = chain(_reasons(section, index.globals, late, stored), own, _not_from_constants(section))
         reason = next(found, None)
         stored.update(section.stored)
         if reason is not None:
@@ -86,10 +88,20 @@ def _reasons_in_op(op: ir.Operation, *, nested: bool) -> Iterator[str]:
         yield "reaches a global through its address"
 
 
-def _effects(section: Section) -> Iterator[str]:
+def _not_const_exprs(section: Section) -> Iterator[str]:
     for op in section.ops:
-        if op.parent == section.op and not op.name.startswith(_WITHOUT_EFFECTS):
+        if op.parent != section.op:
+            continue
+        if not op.name.startswith(_WITHOUT_EFFECTS):
             yield f"has an operation with effects ({op.name})"
+        for result in op.results:
+            if isinstance(result.type, ir.RankedTensorType) and not _is_hoistable(result.type):
+                yield f"computes elements of type {result.type.element_type}, which IREE takes for no constants"
+
+
+def _is_hoistable(type: ir.RankedTensorType) -> bool:
+    bits = element_bits(str(type.element_type))
+    return bits in (1, 2, 4, 8, 16, 32, 64) and not isinstance(type.element_type, ir.IndexType)
 
 
 def _reasons_in_load(

@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from constpolicy.attempt import left_for_load_time
 from constpolicy.compiler.flags import CommandLine
 from constpolicy.driver import Compiled
 from constpolicy.policy.growth import Liveness
@@ -54,7 +55,7 @@ def build(
         ],
         budgets=[*map(str, compiled.outcome.budgets), *compiled.outcome.budget_notes],
         fallbacks=list(compiled.fallbacks),
-        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_shared(compiled), *unread],
+        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_as_decided(compiled), *unread],
         verification=verification,
         file=file,
         timing=Timing(phases=dict(compiled.seconds), evaluation=compiled.evaluation.seconds),
@@ -72,8 +73,14 @@ def _file(command: CommandLine, compiled: Compiled) -> tuple[FileReport | None, 
         return None, [f"the report does not say what the file holds: {error}"]
 
 
-def _not_shared(compiled: Compiled) -> list[str]:
-    return [f"candidate {id} was not shared: {reason}" for id, reason in compiled.evaluation.not_shared.items()]
+def _not_as_decided(compiled: Compiled) -> list[str]:
+    """Warnings of what became something else than was decided; `upstream` decides nothing but what becomes of it."""
+    evaluation = compiled.evaluation
+    not_shared = [f"candidate {id} was not shared: {reason}" for id, reason in evaluation.not_shared.items()]
+    if compiled.policy is None or compiled.policy.policy.name == "upstream":
+        return not_shared
+    left = left_for_load_time(id for id in evaluation.unforeseen if id not in evaluation.not_shared)
+    return [*not_shared, *left]
 
 
 def iree_version() -> str:
