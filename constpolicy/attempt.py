@@ -129,7 +129,14 @@ class Attempt:
         warnings = (*self.outcome.warnings, *outcome.warnings)
         return (
             replace(self.program, candidates=candidates),
-            replace(self.outcome, decisions=decisions, warnings=warnings, budgets=outcome.budgets),
+            replace(
+                self.outcome,
+                decisions=decisions,
+                warnings=warnings,
+                budgets=outcome.budgets,
+                dead_pins=(*self.outcome.dead_pins, *outcome.dead_pins),
+                decided_late=True,
+            ),
         )
 
     @property

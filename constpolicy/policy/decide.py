@@ -32,9 +32,8 @@ class Outcome:
     """What was decided, in the order of the program's candidates.
 
     `predicted_growth_bytes` is that of the file's constants, against leaving every candidate for load time.
-    `budget_notes` say what was given up for the budgets and what more of them would buy. `unmatched` are the rules (by
-    index) that match nothing yet and are about what is hoisted later. `dead_pins` are those of the warnings that are
-    about ids which no candidate has.
+    `budget_notes` say what was given up for the budgets and what more of them would buy. `dead_pins` are those of the
+    warnings that are about ids which no candidate has.
     """
 
     decisions: tuple[Decision, ...]
@@ -42,8 +41,8 @@ class Outcome:
     predicted_growth_bytes: int = 0
     budgets: tuple[BudgetUse, ...] = ()
     budget_notes: tuple[str, ...] = ()
-    unmatched: frozenset[int] = frozenset()
     dead_pins: tuple[str, ...] = ()
+    decided_late: bool = False  # with what DispatchCreation hoists
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,12 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     notes = _keep_budgets(program, policy, liveness, decisions)
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
-    unmatched, useless = _unmatched_rules(program, policy, growths)
-    dead = _dead_pins(program, policy)
-    warnings = (*dead, *useless, *impossible(ordered, program))
+    dead = dead_pins(program, policy)
+    warnings = (*dead, *_useless_rules(program, policy, growths), *impossible(ordered, program))
     refuse_under_strict(policy, warnings, strict)
     most, used = policy.budgets.totals(program.constant_bytes), totals(liveness, actions)
     budgets = tuple(BudgetUse(name, used[name], most[name]) for name in most)
-    return Outcome(ordered, warnings, used["file_growth"], budgets, notes, unmatched, dead)
+    return Outcome(ordered, warnings, used["file_growth"], budgets, notes, dead)
 
 
 def refuse_under_strict(policy: Policy, warnings: Sequence[str], strict: bool) -> None:
@@ -256,36 +254,30 @@ def _growth_in_words(candidate: Candidate, growth: int, limit: int, alive: Itera
     return f"{text}: the result has {format_size(candidate.result_bytes)}, more than the sources that die"
 
 
-def _unmatched_rules(
-    program: Program, policy: Policy, growths: Mapping[str, int]
-) -> tuple[frozenset[int], tuple[str, ...]]:
-    """The rules that match nothing yet but may later; warnings for those that match no candidate, or none that is left.
-
-    None is left where earlier rules take all that a rule matches.
-    """
+def _useless_rules(program: Program, policy: Policy, growths: Mapping[str, int]) -> list[str]:
+    """Warnings for rules that match no candidate, or none that an earlier rule has not taken."""
     warnings = []
-    later = set()
     taken: set[str] = set()
     for index, rule in enumerate(policy.rules):
+        if rule.when.mentions(Phase.DISPATCH_CREATION):
+            continue  # what it is about is hoisted later
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
-        if not hits and rule.when.mentions(Phase.DISPATCH_CREATION):
-            later.add(index)
-        elif not hits:
-            if not rule.when.id:  # of which _dead_pins tells more
+        if not hits:
+            if not rule.when.id:  # of which dead_pins tells more
                 warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
         elif hits <= taken:
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
         taken |= hits
-    return frozenset(later), tuple(warnings)
+    return warnings
 
 
-def _dead_pins(program: Program, policy: Policy) -> tuple[str, ...]:
-    """Warnings for ids that no candidate has; what is hoisted later may have them."""
+def dead_pins(program: Program, policy: Policy, *, late: bool = False) -> tuple[str, ...]:
+    """Warnings for ids that no candidate has, in the rules about what is hoisted `late`, or in the others."""
     known = {id for candidate in program.candidates for id in (candidate.id, candidate.fingerprint)}
     return tuple(
         f"{rule_in_words(policy, index)} names the id {id}, which no candidate has: the program or its weights changed"
         for index, rule in enumerate(policy.rules)
-        if not rule.when.mentions(Phase.DISPATCH_CREATION)
+        if rule.when.mentions(Phase.DISPATCH_CREATION) is late
         for id in rule.when.id or ()
         if not any(fnmatchcase(each, id) for each in known)
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from constpolicy.policy.decide import Outcome, decide, impossible, refuse_under_strict, rule_in_words
+from constpolicy.policy.decide import Outcome, dead_pins, decide, impossible, refuse_under_strict
 from constpolicy.policy.growth import STORED
 from constpolicy.policy.schema import Budgets, Policy
 from constpolicy.policy.totals import BudgetUse, format_total
@@ -35,10 +35,10 @@ def decide_late(program: Program, policy: Policy, first: Outcome, *, strict: boo
     outcome = decide(program, policy.model_copy(update={"budgets": Budgets(), "default": default}))
     decisions = [_left_by_default(d) if default is not policy.default else d for d in outcome.decisions]
     budgets = _keep_budgets(program.candidates, decisions, first.budgets)
-    missed = [f"{rule_in_words(policy, index)} matches no candidate" for index in first.unmatched & outcome.unmatched]
-    warnings = (*missed, *impossible(decisions, program))
+    dead = dead_pins(program, policy, late=True)
+    warnings = (*dead, *impossible(decisions, program))
     refuse_under_strict(policy, warnings, strict)
-    return Outcome(tuple(decisions), warnings, budgets=budgets)
+    return Outcome(tuple(decisions), warnings, budgets=budgets, dead_pins=dead)
 
 
 def _left_by_default(decision: Decision) -> Decision:

@@ -58,6 +58,7 @@ def build(
         warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_as_decided(compiled), *unread],
         verification=verification,
         file=file,
+        decided_late=compiled.outcome.decided_late,
         timing=Timing(phases=dict(compiled.seconds), evaluation=compiled.evaluation.seconds),
     )
 

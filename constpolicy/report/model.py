@@ -102,7 +102,8 @@ class Report(_Record):
     """Everything about one compile or explain.
 
     `budgets` say what each came to, what was given up for them, and what more of them would buy.
-    `file` is what the output holds, if it is a .vmfb.
+    `file` is what the output holds, if it is a .vmfb. `decided_late` says whether the candidates include what
+    DispatchCreation hoists, so that what was fused is not computed at load.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -119,4 +120,5 @@ class Report(_Record):
     warnings: list[str]
     verification: dict[str, Any] | None = None
     file: FileReport | None = None
+    decided_late: bool = False
     timing: Timing

@@ -115,7 +115,7 @@ def _totals(report: Report) -> list[str]:
     fates = [(c.outcome or c.action, c.result_bytes) for c in report.candidates]
     if at_load := [size for fate, size in fates if fate in ("initialize", "rejected", "failed")]:
         lines.append(f"at load: {_results(at_load)} computed, {format_size(sum(at_load))} of memory")
-    if fused := [size for fate, size in fates if fate == "fuse"]:
+    if not report.decided_late and (fused := [size for fate, size in fates if fate == "fuse"]):
         lines.append(
             f"fused: {_results(fused)}, {format_size(sum(fused))}; what IREE does not fuse is computed at load"
         )

@@ -52,11 +52,12 @@ def test_resident_growth_counts_it_too() -> None:
     assert outcome.budgets[0].used == 124 * KIB
 
 
-def test_a_rule_about_it_that_matches_nothing_at_all_is_a_warning() -> None:
+def test_a_pin_of_it_that_is_dead_is_a_warning() -> None:
     wanted = policy(rules=[{"name": "dead", "when": {"id": "beef", "phase": "dispatch-creation"}, "action": "inline"}])
     assert decide(FIRST, wanted).warnings == ()
-    assert decided(wanted, late("a", KIB, 1)).warnings == ("rule 'dead' matches no candidate",)
-    with pytest.raises(ConstPolicyError, match="matches no candidate"):
+    (warning,) = decided(wanted, late("a", KIB, 1)).warnings
+    assert warning.startswith("rule 'dead' names the id beef, which no candidate has")
+    with pytest.raises(ConstPolicyError, match="which no candidate has"):
         decide_late(Program((late("a", KIB, 1),), 0), wanted, decide(FIRST, wanted), strict=True)
 
 
