@@ -32,6 +32,17 @@ x86-64 CPU, for `--iree-llvmcpu-target-cpu=host`.
 
 {principles}
 
+## Which to take
+
+| what is short | take | what it costs |
+|---|---|---|
+| nothing in particular | `balanced`, the default | widened weights, second copies: computed at load |
+| flash | `balanced` or `small`, which are within a few KB of each other: compare them | as above |
+| memory | `low-memory` | what would be computed at load is computed on each call |
+| time to load | `low-memory`, or `fast-load` if calls must not be slower | the latter is as large as upstream's |
+| time of a call | `balanced`; `fast-load` stores what `balanced` computes at load | size |
+| surprise | `upstream` | what iree-compile's const-eval costs |
+
 ## What each does to real models
 
 `x` is the ratio to iree-compile's own file in the same run, the median of interleaved samples; load and memory are
