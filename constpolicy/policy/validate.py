@@ -45,8 +45,8 @@ def nearest(word: str, valid: Sequence[str]) -> str:
 
 
 def _steps(location: Sequence[str | int]) -> tuple[str | int, ...]:
-    """The error's place in the file: pydantic adds steps such as "[key]" that are not in it."""
-    return tuple(step for step in location if step != "[key]")
+    """The error's place in the file: pydantic adds a last step "[key]" where it is the key that is wrong."""
+    return tuple(location[:-1] if location and location[-1] == "[key]" else location)
 
 
 def _explained(steps: Sequence[str | int], error: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _explained(steps: Sequence[str | int], error: Mapping[str, Any]) -> str:
     if kind == "missing":
         return f"'{key}' is missing"
     if valid := re.findall("'([^']*)'", error["ctx"]["expected"]) if kind in ("enum", "literal_error") else ():
-        section, given = words[-2] if "[key]" in error["loc"] else key, _shown(error["input"])
+        section, given = words[-2] if error["loc"][-1] == "[key]" else key, _shown(error["input"])
         return f"{section}: '{given}' is unknown{_nearest_of(given, valid)}"
     if kind == "string_type":
         return f"{key}: {_shown(repr(error['input']))} is no text: write it in quotes"
@@ -79,9 +79,10 @@ def _keys_at(words: Sequence[str]) -> tuple[str, ...]:
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
     """The models in a type such as `list[Rule] | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    arguments = get_args(annotation)
+    if not arguments and isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for argument in get_args(annotation):
+    for argument in arguments:
         yield from _models(argument)
 
 
