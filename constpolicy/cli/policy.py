@@ -101,6 +101,7 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     from constpolicy.policy.document import parse
     from constpolicy.policy.load import load_policy, refusal_beside_model
     from constpolicy.policy.pin import pinned_policy, reference_from
+    from constpolicy.policy.plain import plain
 
     beside = Path(model).with_suffix(_BESIDE_MODEL)
     target = None if output == "-" else Path(output or beside)
@@ -111,14 +112,15 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
         return compiled.exit_code
     base = reference_from(target.parent if target else Path(), extends)
     text = pinned_policy(Path(model).stem, base, compiled.program, compiled.outcome.decisions)
+    value = parse(plain(str(target or "-")), text)  # not all that a file may be called can be written in a policy
     if target is None:
         _print(text.removesuffix("\n"))
         return 0
     is_found = os.path.realpath(target) == os.path.realpath(beside)
-    if is_found and (refusal := refusal_beside_model(parse(str(target), text), target)):
+    if is_found and (refusal := refusal_beside_model(value, target)):
         raise ConstPolicyError(f"beside the model, it would be refused: {refusal}; write it elsewhere with -o")
     _write(target, text)
-    _print(f"wrote {target}")
+    _print(f"wrote {plain(str(target))}")
     return 0
 
 

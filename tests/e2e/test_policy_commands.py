@@ -78,6 +78,23 @@ def test_init_writes_to_stdout_on_request(model: Path, monkeypatch: pytest.Monke
     assert not Path("-").exists()
 
 
+@pytest.mark.parametrize("name", ["\udcff", "a\x1b[31m", "caf\u00e9 \U0001f600"], ids=["no text", "escape", "no ASCII"])
+def test_whatever_the_files_are_called_init_writes_what_can_be_loaded_or_says_why_not(model: Path, name: str) -> None:
+    odd = model.rename(model.parent / f"{name}.mlir")
+    base = policy(model.parent / f"{name}.yaml")
+    target = model.parent / f"{name}.constpolicy.yaml"
+    assert constpolicy("policy", "init", odd, "--", *CPU).returncode == 0
+    assert constpolicy("policy", "check", target, "--model", odd, "--", *CPU).returncode == 0
+    ended = constpolicy("policy", "init", odd, "--extends", base, "--force", "--", *CPU)
+    if name.isprintable():
+        assert ended.returncode == 0
+    else:
+        assert "is no text" in error(ended)
+    shown = constpolicy("policy", "show", "--resolved", target)
+    assert shown.returncode == 0
+    assert all(char.isprintable() or char == "\n" for char in shown.stdout.decode())
+
+
 def test_init_writes_over_no_folder(model: Path) -> None:
     assert "is a folder" in error(constpolicy("policy", "init", model, "-o", model.parent, "--force", "--", *CPU))
 
