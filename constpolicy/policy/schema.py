@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -52,10 +52,16 @@ def _one_line(text: str) -> str:
     return text
 
 
+def _lifted(value: object) -> object:
+    return None if value == "none" else value
+
+
 def _without_at(names: list[str]) -> list[str]:
     return [name.removeprefix("@") for name in names]
 
 
+T = TypeVar("T")
+Liftable = Annotated[T | None, BeforeValidator(_lifted), OrText("none")]
 _READ_NUMBER, _OR_NUMBER = BeforeValidator(units.parse_number), OrText(units.NUMBER)
 _READ_SIZE, _OR_SIZE = BeforeValidator(units.parse_size), OrText(units.SIZE)
 Number = Annotated[float, _READ_NUMBER, _OR_NUMBER]
@@ -160,25 +166,29 @@ class Rule(_Section):
 
 
 class Limits(_Section):
-    """What a single result may cost; an evaluated candidate over a limit moves on to `otherwise`."""
+    """What a single result may cost; an evaluated candidate over a limit moves on to `otherwise`.
 
-    max_expansion_ratio: NotNegative | None = None
-    max_result_bytes: Size | None = None
-    max_growth_bytes: Growth | None = None
+    `none` lifts a limit of the policy that is extended.
+    """
+
+    max_expansion_ratio: Liftable[NotNegative] = None
+    max_result_bytes: Liftable[Size] = None
+    max_growth_bytes: Liftable[Growth] = None
     otherwise: Actions | None = None
 
 
 class Budgets(_Section):
     """Totals for the whole program, in bytes or per cent of its constants.
 
-    A growth of less than nothing asks for a file that is so much smaller.
+    A growth of less than nothing asks for a file that is so much smaller. `none` lifts a budget of the policy that is
+    extended.
     """
 
-    file_growth: RelativeSize | None = None
-    resident_growth: RelativeSize | None = None
-    load_bytes: RelativeTotal | None = None
-    evaluate_bytes: RelativeTotal | None = None
-    evaluate_seconds: Seconds | None = None
+    file_growth: Liftable[RelativeSize] = None
+    resident_growth: Liftable[RelativeSize] = None
+    load_bytes: Liftable[RelativeTotal] = None
+    evaluate_bytes: Liftable[RelativeTotal] = None
+    evaluate_seconds: Liftable[Seconds] = None
     otherwise: Actions | None = None
 
     def totals(self, constant_bytes: int) -> dict[str, int]:
@@ -260,4 +270,4 @@ class Policy(_Section):
 
     def as_data(self) -> dict[str, Any]:
         """What was written, as plain data that a YAML file can hold, and that gives an equal policy again."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)

@@ -22,6 +22,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(0, 10**6)
 number_comparisons = numbers | counts | st.builds(lambda sign, n: f"{sign}{n}", _SIGNS, numbers | st.just("inf"))
 positive = st.floats(0, 1e300)
+lifted = st.just("none")
 words = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp", "Cf"]), min_size=1)
 
 
@@ -74,17 +75,17 @@ policies = st.fixed_dictionaries(
         "rules": st.lists(rules, max_size=3),
         "allow": st.dictionaries(kinds, st.booleans()),
         "limits": _some(
-            max_expansion_ratio=positive,
-            max_result_bytes=sizes,
-            max_growth_bytes=growths,
+            max_expansion_ratio=positive | lifted,
+            max_result_bytes=sizes | lifted,
+            max_growth_bytes=growths | lifted,
             otherwise=_one_or_several(actions),
         ),
         "budgets": _some(
-            file_growth=growths | percentages,
-            resident_growth=growths | percentages | st.just("-5%"),
-            load_bytes=sizes | percentages,
-            evaluate_bytes=sizes | percentages,
-            evaluate_seconds=st.floats(0, 1e6),
+            file_growth=growths | percentages | lifted,
+            resident_growth=growths | percentages | st.just("-5%") | lifted,
+            load_bytes=sizes | percentages | lifted,
+            evaluate_bytes=sizes | percentages | lifted,
+            evaluate_seconds=st.floats(0, 1e6) | lifted,
             otherwise=_one_or_several(actions),
         ),
         "otherwise": _one_or_several(actions),

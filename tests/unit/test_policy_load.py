@@ -286,3 +286,17 @@ def test_a_value_knows_where_it_is_written() -> None:
     value = parse("p.yaml", "schema: 1\nrules:\n  - when: {kind: pad}\n    action: inline\n")
     assert str(value.at(["rules", 0, "action"]).place) == "p.yaml:4:5"
     assert str(value.at(["rules", 0, "name"]).place) == "p.yaml:3:5"  # that of the rule, which has none
+
+
+def test_none_lifts_a_limit_or_budget_of_the_policy_that_is_extended(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(
+        "schema: 1\nname: base\nlimits: {max_growth_bytes: 1KiB, max_result_bytes: 1MiB}\nbudgets: {file_growth: 1%}\n"
+    )
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "schema: 1\nname: own\nextends: base.yaml\nlimits: {max_growth_bytes: none}\nbudgets: {file_growth: none}\n"
+    )
+    loaded = load_policy(str(own)).policy
+    assert loaded.limits.max_growth_bytes is None
+    assert loaded.limits.max_result_bytes == 2**20
+    assert loaded.budgets.totals(10**6) == {}
