@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from constpolicy.report.model import Report
     from constpolicy.verify import Verification
 
+_POLICY_HELP = """A built-in policy or a YAML file. Without it: $CONSTPOLICY_POLICY, else MODEL.constpolicy.yaml beside
+the model, else balanced."""
 _GATE_HELP = "End with 4 if exceeded: 'file_bytes <= 25MiB', 'growth <= 1%', 'vs old-report.json <= +0.5%'."
-
 _FALLBACK_HELP = "A policy to try if the compile fails, before `upstream`; repeatable."
 
 
 @click.command("compile", cls=DropInCommand)
-@click.option("--policy", metavar="NAME|FILE", help="A built-in policy or a YAML file. Without it: see `policy list`.")
+@click.option("--policy", metavar="NAME|FILE", help=_POLICY_HELP)
 @click.option(
     "--policy-report", metavar="FILE.json|.html", type=click.Path(dir_okay=False), help="Write the report here."
 )

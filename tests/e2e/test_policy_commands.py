@@ -128,7 +128,7 @@ def test_a_full_stdout_is_one_clear_error(words: list[str]) -> None:
 def test_check_tells_what_discovery_would_refuse_and_which_rules_are_never_reached(tmp_path: Path) -> None:
     lines = "flags: [--x=y]\nrules: [{when: {}, action: inline}, {name: late, when: {kind: pad}, action: fuse}]"
     file = policy(tmp_path / "m.constpolicy.yaml", lines)
-    ended = constpolicy("policy", "check", file)
+    ended = constpolicy("policy", "check", file, "--strict")
     note, warning = ended.stderr.decode().splitlines()
     assert ended.returncode == 2
     assert note.startswith(
