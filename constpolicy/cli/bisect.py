@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -129,9 +128,9 @@ def _made(folder: Path) -> Path:
 
 
 def _pinned(target: Path, line: CommandLine, chosen: Choice, found: Found) -> str:
-    from constpolicy.policy.pin import avoiding_policy
+    from constpolicy.policy.pin import avoiding_policy, reference_from
 
-    extends = chosen.reference if chosen.is_builtin else os.path.relpath(chosen.reference, target.parent)
+    extends = reference_from(target.parent, chosen.reference)
     avoided = [
         (d.candidate, d.baseline, f"under {chosen.reference}: {d.action}, with which {found.failure}")
         for cause in found.causes

@@ -39,6 +39,7 @@ def build(
     decisions = {decision.candidate_id: decision for decision in compiled.outcome.decisions}
     evaluation = compiled.evaluation if finished else None
     file, unread = _file(command, compiled) if finished else (None, [])
+    left = _not_as_decided(compiled)
     return Report(
         input=command.input,
         output=command.output if finished else None,
@@ -55,7 +56,7 @@ def build(
         ],
         budgets=[*map(str, compiled.outcome.budgets), *compiled.outcome.budget_notes],
         fallbacks=list(compiled.fallbacks),
-        warnings=[*compiled.policy.warnings, *compiled.outcome.warnings, *_not_as_decided(compiled), *unread],
+        warnings=list(dict.fromkeys((*compiled.policy.warnings, *compiled.outcome.warnings, *left, *unread))),
         verification=verification,
         file=file,
         decided_late=compiled.outcome.decided_late,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constpolicy.policy.plain import plain
 from constpolicy.policy.units import format_size
 from constpolicy.report.file_report import FilePart, FileReport
 
@@ -24,8 +25,7 @@ def lines(report: FileReport, *, all_parts: bool = False) -> list[str]:
     if report.functions:
         text += ["", f"{'bytecode':>15}  {'dispatches':>10}  function"]
         text += [
-            f"{function.bytes:>15,}  {function.dispatches:>10}  {_plain(function.name)}"
-            for function in report.functions
+            f"{function.bytes:>15,}  {function.dispatches:>10}  {plain(function.name)}" for function in report.functions
         ]
     return text
 
@@ -42,7 +42,7 @@ def totals(report: FileReport) -> list[str]:
         twice = sum(part.bytes for part in duplicates)
         text.append(f"stored more than once: {len(duplicates)} copies, {format_size(twice)}")
         largest = sorted(duplicates, key=lambda part: -part.bytes)[:_NAMED]
-        text += [f"  {_plain(part.name)} {part.type or ''}, {format_size(part.bytes)}" for part in largest]
+        text += [f"  {plain(part.name)} {part.type or ''}, {format_size(part.bytes)}" for part in largest]
     return text
 
 
@@ -54,9 +54,9 @@ def taken_lines(taken: Footprint) -> list[str]:
         f"{1000 * taken.load_seconds:>12.2f} ms  to load",
     ]
     for call in taken.calls:
-        text.append(f"{_bytes(call.peak_bytes)}  more at the peak of a call of {_plain(call.function)}")
-        text.append(f"{1000 * call.seconds:>12.2f} ms  for a call of {_plain(call.function)}")
-    text += [f"{'':>15}  {_plain(name)} is not called: {_plain(why)}" for name, why in taken.not_called.items()]
+        text.append(f"{_bytes(call.peak_bytes)}  more at the peak of a call of {plain(call.function)}")
+        text.append(f"{1000 * call.seconds:>12.2f} ms  for a call of {plain(call.function)}")
+    text += [f"{'':>15}  {plain(name)} is not called: {plain(why)}" for name, why in taken.not_called.items()]
     return text
 
 
@@ -65,16 +65,11 @@ def _bytes(number: int | None) -> str:
 
 
 def _row(part: FilePart) -> str:
-    about = [part.group, _plain(part.name)]
+    about = [part.group, plain(part.name)]
     about += [part.type] if part.type else []
-    about += [f"from {_plain(part.source)}"] if part.source and part.source != part.name else []
+    about += [f"from {plain(part.source)}"] if part.source and part.source != part.name else []
     about += [f"result of {part.candidate}"] if part.candidate and part.candidate not in part.name else []
     about += [f"every element 0x{part.splat}"] if part.splat else []
     about += [f"the same bytes as at {part.same_as:,}"] if part.same_as is not None else []
     about += ["constants that are not told apart"] if part.not_told_apart else []
     return f"{part.bytes:>15,}  at {part.offset:<13,}  {', '.join(about)}"
-
-
-def _plain(text: str) -> str:
-    """With control characters, which could move the cursor or worse, made visible."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
