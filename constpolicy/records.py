@@ -149,6 +149,12 @@ class ShareOffer:
     whole_table: bool  # some reader reads every element, not only rows or slices
 
 
+# What makes equal elements of equal elements.
+_UNIFORM = frozenset(
+    {Kind.ELEMENTWISE, Kind.BROADCAST, Kind.TRANSPOSE, Kind.RESHAPE, Kind.CAST, Kind.DEQUANTIZE, Kind.FILL, Kind.SLICE}
+)
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One hoisted const-expr: its initializer, the globals that it stores, the loads of them.
@@ -187,6 +193,16 @@ class Candidate:
     @cached_property
     def result_bytes(self) -> int:
         return sum(g.bytes for g in self.globals)
+
+    @property
+    def gives_splat(self) -> bool:
+        """Whether all elements of the result are sure to be equal, as those of its sources are."""
+        return bool(self.sources) and all(source.splat for source in self.sources) and self.kinds <= _UNIFORM
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that the result takes in the file if it is evaluated: splats count as nothing."""
+        return 0 if self.gives_splat else self.result_bytes
 
     @property
     def source_bytes(self) -> int:

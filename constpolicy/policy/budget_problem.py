@@ -189,11 +189,11 @@ class BudgetProblem:
         for twins in self._liveness.twins.values():
             stored = [(self._stays(twin), self._unneeded(twin)) for twin in twins]
             if len(twins) > 1:
-                total.add(self._any(stored), twins[0].result_bytes)
+                total.add(self._any(stored), twins[0].stored_bytes)
                 continue
             ((stays, unneeded),) = stored
-            total.add(stays, twins[0].result_bytes)
-            total.add(unneeded, -twins[0].result_bytes)
+            total.add(stays, twins[0].stored_bytes)
+            total.add(unneeded, -twins[0].stored_bytes)
         return total
 
     def _unneeded(self, candidate: Candidate) -> _Truth:

@@ -113,7 +113,7 @@ class Liveness:
         if not self.needed(candidate, actions):
             return 0
         twins = self.twins[candidate.fingerprint]
-        return candidate.result_bytes // (1 if len(twins) == 1 else sum(self._is_stored(t, actions) for t in twins))
+        return candidate.stored_bytes // (1 if len(twins) == 1 else sum(self._is_stored(t, actions) for t in twins))
 
     def _is_stored(self, candidate: Candidate, actions: Mapping[str, Action]) -> bool:
         return actions[candidate.id] in STORED and self.needed(candidate, actions)
@@ -129,7 +129,7 @@ class Liveness:
     def file_growth(self, actions: Mapping[str, Action]) -> int:
         """Bytes that the file's constants grow by, against leaving every candidate for load time."""
         added = sum(
-            twins[0].result_bytes for twins in self.twins.values() if any(self._is_stored(t, actions) for t in twins)
+            twins[0].stored_bytes for twins in self.twins.values() if any(self._is_stored(t, actions) for t in twins)
         )
         freed = sum(source.stored_bytes for source in self.sources.values() if self.dies(source, actions))
         return added - freed

@@ -200,3 +200,14 @@ def test_an_id_that_no_candidate_has_is_told_even_beside_one_that_is_there() -> 
     assert outcome.warnings == (
         "rule 'pins' names the id beef, which no candidate has: the program or its weights changed",
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "splats", "growth"),
+    [(Kind.ELEMENTWISE, (True, True), 0), (Kind.PAD, (True, True), 64 * KIB), (Kind.ELEMENTWISE, (True, False), 0)],
+    ids=["computed from splats", "padded with something else", "computed from a splat and another"],
+)
+def test_what_is_a_splat_again_is_stored_as_one(kind: Kind, splats: tuple[bool, bool], growth: int) -> None:
+    sources = [source(f"s{index}", 64 * KIB, splat=splat) for index, splat in enumerate(splats)]
+    there = program(candidate("a", 64 * KIB, *sources, kind=kind))
+    assert decide(there, policy()).predicted_growth_bytes == growth
