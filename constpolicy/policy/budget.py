@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from constpolicy.policy.budget_problem import BudgetProblem, Choice
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.milp import NotSolved, Problem, Solution, maximize
-from constpolicy.policy.totals import format_total, microseconds, totals
+from constpolicy.policy.totals import BudgetExceeded, format_total, microseconds, totals
 from constpolicy.policy.units import format_size
-from constpolicy.records import Action, ConstPolicyError
+from constpolicy.records import Action
 
 _STEP = 2**20  # "the next megabyte"
 _STEPS = {"evaluate_seconds": 1_000_000}
@@ -65,16 +65,16 @@ def choose(
       actions: Of all candidates, with every choice evaluated.
       budgets: By name, as `totals` counts them.
     Raises:
-      ConstPolicyError: the budgets cannot be kept; it says by how much.
+      BudgetExceeded: the budgets cannot be kept; it says by how much.
     """
     problem = BudgetProblem(liveness, actions, choices, budgets)
     try:
         solution = maximize(problem.greatest_benefit(budgets))
     except NotSolved:
         names = " or ".join(f"budgets.{name}" for name in budgets)
-        raise ConstPolicyError(f"no decisions that keep all budgets were found in time; raise {names}") from None
+        raise BudgetExceeded(f"no decisions that keep all budgets were found in time; raise {names}") from None
     if solution is None:
-        raise ConstPolicyError(_impossible(liveness, problem, budgets))
+        raise BudgetExceeded(_impossible(liveness, problem, budgets))
     chosen = problem.actions(solution.values)
     used = {name: total for name, total in totals(liveness, chosen).items() if name in budgets}
     lost = [choice for choice in choices if chosen[choice.candidate.id] not in STORED]

@@ -28,6 +28,8 @@ _YAML = "tag:yaml.org,2002:"
 _TYPES = tuple(_YAML + name for name in ("null", "bool", "int", "float"))  # what a scalar without quotes may be
 # What moves the cursor, reorders the text around it or cannot be encoded. Line breaks and tabs are text.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_NEEDS_QUOTES = re.compile(r"(?:^|[:,\[{-])\s*[>*!@%`|]")  # a value that begins with what is more than text in YAML
+_QUOTES = '; text that begins like this belongs in quotes, as in ">= 1MiB"'
 Steps: TypeAlias = Sequence[str | int]
 
 
@@ -135,9 +137,17 @@ def parse(name: str, text: str) -> Value:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
-        raise PolicyError(f"{name}:{place}: no valid YAML: {plain(str(error.problem or error.context))}") from None
+        problem = plain(str(error.problem or error.context))
+        hint = _QUOTES if mark and _NEEDS_QUOTES.search(_line(text, mark)) else ""
+        raise PolicyError(f"{name}:{place}: no valid YAML: {problem}{hint}") from None
     except yaml.YAMLError as error:
         raise PolicyError(f"{name}:1:1: no valid YAML: {plain(str(error).splitlines()[0])}") from None
+
+
+def _line(text: str, mark: yaml.Mark) -> str:
+    """The line of the mark, up to it."""
+    start = mark.index - mark.column
+    return text[start : mark.index + 1]
 
 
 def _refuse_hostile(name: str, text: str) -> None:
@@ -146,9 +156,9 @@ def _refuse_hostile(name: str, text: str) -> None:
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         place = _place(name, event.start_mark) if event.start_mark else name
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise PolicyError(f"{place}: anchors and aliases are not taken; write the value out")
+            raise PolicyError(f"{place}: anchors and aliases are not taken; write the value out, or put it in quotes")
         if tag := getattr(event, "tag", None):
-            raise PolicyError(f"{place}: tags are not taken; leave '{plain(str(tag)[:40])}' out")
+            raise PolicyError(f"{place}: tags are not taken; leave '{plain(str(tag)[:40])}' out, or put it in quotes")
         if isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             depth += 1
             if depth > _MOST_DEPTH:

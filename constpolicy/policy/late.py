@@ -11,8 +11,8 @@ from dataclasses import replace
 from constpolicy.policy.decide import Outcome, dead_pins, decide, impossible, refuse_under_strict
 from constpolicy.policy.growth import STORED
 from constpolicy.policy.schema import Budgets, Policy
-from constpolicy.policy.totals import BudgetUse, format_total
-from constpolicy.records import Action, Candidate, ConstPolicyError, Decision, Program
+from constpolicy.policy.totals import BudgetExceeded, BudgetUse, format_total
+from constpolicy.records import Action, Candidate, Decision, Program
 
 _BOUND = ("resident_growth", "load_bytes")  # the totals that results computed at load count for
 
@@ -61,7 +61,7 @@ def _keep_budgets(
         free = [index for index in at_load if _is_free(decisions[index], candidates[index])]
         fixed = total - sum(candidates[index].result_bytes for index in free)
         if fixed > tightest.left:
-            raise ConstPolicyError(_impossible(tightest, fixed))
+            raise BudgetExceeded(_impossible(tightest, fixed))
         stay = _most_worth([candidates[index] for index in free], tightest.left - fixed)
         for index, stays in zip(free, stay, strict=True):
             if not stays:

@@ -137,9 +137,10 @@ class When(_Section):
         return said <= {"any", "all"} and anything and all(part.matches_everything for part in self.all or ())
 
     def mentions(self, phase: Phase) -> bool:
-        """Whether the phase is asked for here, or in what this combines."""
-        parts = [*(self.any or []), *(self.all or []), *([self.not_] if self.not_ else [])]
-        return self.phase is phase or any(part.mentions(phase) for part in parts)
+        """Whether the phase is asked for here, or in what this combines; not to be another asks for it, too."""
+        parts = [*(self.any or []), *(self.all or [])]
+        others = [self.not_.mentions(other) for other in Phase if other is not phase] if self.not_ else []
+        return self.phase is phase or any(part.mentions(phase) for part in parts) or any(others)
 
 
 class Rule(_Section):

@@ -10,13 +10,19 @@ from dataclasses import dataclass
 
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.units import format_size
-from constpolicy.records import Action, Candidate
+from constpolicy.records import Action, Candidate, ConstPolicyError
 
 # Measured on models with 1 to 170 candidates and up to 900 MB of work, on two cores: const-eval's own compile costs
 # most, and grows with the number of expressions.
 EVALUATION_MICROSECONDS = 200_000
 _CANDIDATE_MICROSECONDS = 45_000
 _BYTES_PER_MICROSECOND = 1000
+
+
+class BudgetExceeded(ConstPolicyError):
+    """A budget cannot be kept on this model; the text says by how much."""
+
+    exit_code = 4
 
 
 def totals(liveness: Liveness, actions: Mapping[str, Action]) -> dict[str, int]:

@@ -58,6 +58,8 @@ def _explained(steps: Sequence[str | int], error: Mapping[str, Any]) -> str:
         return f"'{key}' is missing"
     if valid := re.findall("'([^']*)'", error["ctx"]["expected"]) if kind in ("enum", "literal_error") else ():
         section, given = words[-2] if error["loc"][-1] == "[key]" else key, _shown(error["input"])
+        if isinstance(error["input"], (list, dict)):
+            return f"{section}: one word is taken here, of {', '.join(valid)}"
         return f"{section}: '{given}' is unknown{_nearest_of(given, valid)}"
     if kind == "string_type":
         return f"{key}: {_shown(repr(error['input']))} is no text: write it in quotes"

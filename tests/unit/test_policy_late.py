@@ -69,6 +69,10 @@ def test_a_pin_of_it_that_is_dead_is_a_warning() -> None:
         ({"budgets": {"load_bytes": 0}}, True),
         ({"budgets": {"resident_growth": 0}}, True),
         ({"rules": [{"when": {"phase": "dispatch-creation"}, "action": "inline"}]}, True),
+        ({"rules": [{"when": {"phase": "global-optimization"}, "action": "inline"}]}, False),
+        ({"rules": [{"when": {"not": {"phase": "global-optimization"}}, "action": "inline"}]}, True),
+        ({"rules": [{"when": {"not": {"phase": "dispatch-creation"}}, "action": "inline"}]}, False),
+        ({"rules": [{"when": {"not": {"not": {"phase": "dispatch-creation"}}}, "action": "inline"}]}, True),
     ],
 )
 def test_it_is_looked_at_where_a_policy_can_have_something_to_say(content: dict[str, object], looks: bool) -> None:

@@ -48,6 +48,18 @@ ERRORS = [
     ),
     ("schema: 1\nname: 12\n", "2:1: name: 12 is no text: write it in quotes"),
     ("schema: 1\n\tname: x\n", "2:1: no valid YAML"),
+    (
+        "schema: 1\nname: x\nrules: [{when: {growth: >= 1MiB}, action: inline}]\n",
+        "3:25: no valid YAML: found character '>' that cannot start any token; text that begins like",
+    ),
+    (
+        "schema: 1\nname: *x*\n",
+        "2:9: no valid YAML: expected alphabetic or numeric character, but found '*'; text that",
+    ),
+    (
+        "schema: 1\nname: x\nrules: [{when: {rank: 1}, action: [share, inline]}]\n",
+        "3:27: action: one word is taken here, of evaluate, initialize, inline, fuse, share",
+    ),
     ("", "1:1: the file is empty"),
     ("- a\n", "1:1: a policy is a mapping"),
     ("schema: 1\nname: " + "[" * 100 + "]" * 100 + "\n", "nested deeper than 32 levels"),
