@@ -73,7 +73,7 @@ def plant_minus(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         for store in (op for holder in top_level(second) if holder.name == INITIALIZER for op in body(holder)):
             if store.name == STORE and accessed(store) == name:
                 value = store.operands[0]
-                with ir.InsertionPoint(store):
+                with ir.InsertionPoint(store), store.location:
                     minus = ir.Operation.create("arith.negf", results=[value.type], operands=[value])
                 store.operands[0] = minus.results[0]
         return second
