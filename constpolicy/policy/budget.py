@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from constpolicy.policy.budget_problem import BudgetProblem, Choice
 from constpolicy.policy.growth import STORED, Liveness
-from constpolicy.policy.milp import NotSolved, Problem, Solution, maximize
+from constpolicy.policy.milp import SECONDS, NotSolved, Problem, Solution, maximize
 from constpolicy.policy.totals import BudgetExceeded, format_total, microseconds, totals
 from constpolicy.policy.units import format_size
 from constpolicy.records import Action
 
 _STEP = 2**20  # "the next megabyte"
 _STEPS = {"evaluate_seconds": 1_000_000}
+_SECONDS_TO_EXPLAIN = 0.3  # an impossible budget
 _FEW = 300  # choices, for which another solve takes no time
 
 
@@ -148,7 +149,7 @@ def _impossible(liveness: Liveness, problem: BudgetProblem, budgets: Mapping[str
 
     def least(name: str, kept: Mapping[str, int]) -> tuple[int, bool] | None:
         """The least found of one total, and whether there is no less."""
-        solution = _solved(problem.least(name, kept))
+        solution = _solved(problem.least(name, kept), _SECONDS_TO_EXPLAIN)
         if solution is None:
             return None
         return totals(liveness, problem.actions(solution.values))[name], solution.gap == 0
@@ -169,9 +170,9 @@ def _short(name: str, budget: int, least: int, exact: bool) -> str:
     return f"{amount} cannot be kept: the least {'is' if exact else 'found is'} {enough}, {more} more"
 
 
-def _solved(problem: Problem) -> Solution | None:
+def _solved(problem: Problem, seconds: float = SECONDS) -> Solution | None:
     """The solution; None if there is none, or none is found."""
     try:
-        return maximize(problem)
+        return maximize(problem, seconds)
     except NotSolved:
         return None

@@ -14,7 +14,7 @@ from typing import cast
 
 from constpolicy.records import Action, Candidate, Origin, Program, Source
 
-STORED = frozenset({Action.EVALUATE, Action.SHARE})  # the actions that put the result into the file
+STORED = (Action.EVALUATE, Action.SHARE)  # the actions that put the result into the file
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Liveness:
 
     def has_home(self, source: Source, actions: Mapping[str, Action]) -> bool:
         """Whether a shared result holds the source's only copy."""
-        return any(actions[home.id] is Action.SHARE for home in self._homes.get(source.key, ()))
+        homes = self._homes.get(source.key)
+        return homes is not None and any(actions[home.id] is Action.SHARE for home in homes)
 
     def dies(self, source: Source, actions: Mapping[str, Action]) -> bool:
         """Whether the source is no longer stored under these actions (by candidate id)."""

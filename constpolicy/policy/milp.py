@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TypeAlias
 
 import highspy
@@ -17,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-SECONDS = 0.6  # bound on the exact solve
+SECONDS = 0.8  # after which no exact solve goes on
+_LEAST_SECONDS = 0.1  # for an exact solve to be begun
 _CORE = 60  # variables that the first good solution may change against the relaxation, and are whole there
 _NODES = 200  # bound on the search for that one
 _WHOLE = 1e-6
@@ -84,20 +86,20 @@ class NotSolved(Exception):
 def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
     """The best solution; None if there is none.
 
-    If the time bound is hit, a good solution, and `gap` says how good. Raises NotSolved if there is none of that.
+    If it is not found in so many seconds, a good solution, and `gap` says how good. Raises NotSolved if there is none.
     """
     if problem.columns == 0:  # which HiGHS does not call feasible
         kept = all(row.low <= 0 <= row.high for row in problem.rows)
         return Solution(np.zeros(0), 0.0, 0.0, np.zeros(len(problem.rows))) if kept else None
     scale = max(1.0, max(map(abs, problem.objective.values()), default=0.0) / _LARGEST)
     objective = {column: value / scale for column, value in problem.objective.items()}
-    solution = _maximize(replace(problem, objective=objective), seconds)
+    solution = _maximize(replace(problem, objective=objective), monotonic() + seconds)
     if solution is None:
         return None
     return replace(solution, objective=solution.objective * scale, prices=solution.prices * scale)
 
 
-def _maximize(problem: Problem, seconds: float) -> Solution | None:
+def _maximize(problem: Problem, end: float) -> Solution | None:
     model = _model(problem)
     lower, upper = np.zeros(problem.columns), np.ones(problem.columns)
     relaxed = _run(model, lower, upper, problem, whole=False)
@@ -110,7 +112,10 @@ def _maximize(problem: Problem, seconds: float) -> Solution | None:
     else:
         core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
     try:
-        best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=seconds)
+        left = max(end - monotonic(), _LEAST_SECONDS)
+        if good is not None and left == _LEAST_SECONDS:
+            raise NotSolved("no time is left")
+        best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=left)
     except NotSolved:
         if good is None:
             raise
