@@ -112,10 +112,11 @@ def _maximize(problem: Problem, end: float) -> Solution | None:
     else:
         core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
     try:
-        left = max(end - monotonic(), _LEAST_SECONDS)
-        if good is not None and left == _LEAST_SECONDS:
+        left = end - monotonic()
+        if good is not None and left < _LEAST_SECONDS:
             raise NotSolved("no time is left")
-        best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=left)
+        seconds = max(left, _LEAST_SECONDS)
+        best = _run(model, *_bounds(relaxed, problem, core), problem, whole=True, seconds=seconds)
     except NotSolved:
         if good is None:
             raise
