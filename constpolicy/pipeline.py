@@ -112,7 +112,7 @@ def compile_module(command: CommandLine, output: str, policy_flags: Sequence[str
 
 
 def compile_undecided(command: CommandLine, output: str, link: Link) -> Finished:
-    """Compiles as iree-compile does, all phases in one: there is nothing to decide, and nobody looks at candidates."""
+    """Compiles as iree-compile does: there is nothing to decide, and nobody looks at candidates."""
     return _ended(command.library_flags, command, output, link, _straight)
 
 

@@ -9,6 +9,7 @@ from constpolicy.compiler import library, tool  # before the bindings: it decide
 from constpolicy.compiler.child import Step
 from constpolicy.compiler.held_stderr import HeldStderr
 from constpolicy.compiler.library import api, ir
+from constpolicy.compiler.phases import HOISTING, before
 
 
 class CompileFailed(Exception):
@@ -92,8 +93,14 @@ class Session:
         return invocation.export_module()
 
     def compile(self, path: str, *, start: str, end: str, write: Callable[[api.Invocation], None]) -> None:
-        """Runs all phases at once, as iree-compile does, and hands the invocation to `write`. Raises as `parse`."""
+        """Runs all phases and hands the invocation to `write`. Raises as `parse`.
+
+        The leg is split where const-eval has run: what that keeps in memory is given back with the passes of its leg.
+        """
         invocation = self._parsed(path)
+        if before(start, HOISTING) and before(HOISTING, end):
+            self._pipeline(invocation, start, HOISTING)
+            start = HOISTING
         self._pipeline(invocation, start, end)
         self._on_phase("output")
         write(invocation)
