@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-SECONDS = 0.8  # after which no exact solve goes on
+SECONDS = 0.8  # until which an exact solve goes on, unless there is nothing else
 _LEAST_SECONDS = 0.1  # for an exact solve to be begun
 _CORE = 60  # variables that the first good solution may change against the relaxation, and are whole there
 _NODES = 200  # bound on the search for that one
