@@ -18,6 +18,7 @@ from constpolicy.records import Action, Candidate, Source
 
 CALLS_PER_LOAD = 1000
 _UNIT = 1024.0  # which the solver likes better than bytes: its tolerances are for small numbers
+ROOM = 0.5  # more than a budget, in bytes: what keeps it exactly is then well within the solver's tolerances
 _SHARED = 1 - 1e-6  # the worth of sharing, which readers can pay for: of two ways that are worth the same, the other
 _Truth: TypeAlias = "bool | tuple[int, ...]"  # known, or true if one of these variables (of which one can be 1) is 1
 
@@ -117,7 +118,7 @@ class BudgetProblem:
         for name, budget in budgets.items():
             total = self._totals[name]
             terms = {variable: amount / _UNIT for variable, amount in total.terms.items()}
-            rows.append(Row(terms, high=(budget - total.constant) / _UNIT))
+            rows.append(Row(terms, high=(budget - total.constant + ROOM) / _UNIT))
         return Problem(self._columns, self._binary, objective, rows)
 
     def _stays(self, candidate: Candidate) -> _Truth:

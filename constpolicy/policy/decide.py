@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from constpolicy.policy import sharing
 from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.match import expansion_ratio, matches
-from constpolicy.policy.schema import Policy
+from constpolicy.policy.schema import Policy, Rule
 from constpolicy.policy.sharing import rivals, within, within_growth
 from constpolicy.policy.totals import BudgetUse, totals
 from constpolicy.policy.units import format_size
@@ -64,8 +64,7 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     program = within(program, policy.share)
     free = within_growth(program, policy.limits.max_growth_bytes)
     liveness = Liveness(program)
-    everything = {c.id: Action.EVALUATE for c in program.candidates}
-    growths = {c.id: liveness.growth(c, everything) for c in program.candidates}
+    growths = growths_alone(liveness)
     wishes = [_wish(c, policy, growths[c.id]) for c in program.candidates]
     decisions = {
         c.id: _legal(c if wish.pinned else limited, wish)
@@ -77,7 +76,7 @@ def decide(program: Program, policy: Policy, *, strict: bool = False) -> Outcome
     actions = {id: decision.action for id, decision in decisions.items()}
     ordered = tuple(replace(decisions[c.id], growth_bytes=liveness.growth(c, actions)) for c in program.candidates)
     dead = dead_pins(program, policy)
-    warnings = (*dead, *_useless_rules(program, policy, growths), *impossible(ordered, program))
+    warnings = (*dead, *useless_rules(program, policy, growths), *impossible(ordered, program))
     refuse_under_strict(policy, warnings, strict)
     most, used = policy.budgets.totals(program.constant_bytes), totals(liveness, actions)
     budgets = tuple(BudgetUse(name, used[name], most[name]) for name in most)
@@ -93,7 +92,7 @@ def refuse_under_strict(policy: Policy, warnings: Sequence[str], strict: bool) -
 def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
     otherwise = tuple(policy.otherwise)
     for index, rule in enumerate(policy.rules):
-        if matches(rule.when, candidate, growth):
+        if _is_about(rule, candidate.phase) and matches(rule.when, candidate, growth):
             name = rule.name or f"number {index + 1}"
             return _Wish(rule.action, f"rule '{name}' matches", f"rule '{name}'", otherwise, pinned=True)
     if policy.default not in STORED:
@@ -105,6 +104,17 @@ def _wish(candidate: Candidate, policy: Policy, growth: int) -> _Wish:
         actions = tuple(policy.limits.otherwise or otherwise)
         return _Wish(actions[0], excess[1], f"limits.{excess[0]}", actions[1:])
     return _Wish(policy.default, f"the policy's default is {policy.default}", "default", otherwise)
+
+
+def _is_about(rule: Rule, phase: Phase) -> bool:
+    """Whether the rule is about what this phase hoists: about GlobalOptimization's without a word of the other."""
+    return phase is Phase.GLOBAL_OPTIMIZATION or rule.when.mentions(phase)
+
+
+def growths_alone(liveness: Liveness) -> dict[str, int]:
+    """What evaluating each candidate adds to the file when all are evaluated, in bytes: what `growth` looks at."""
+    everything = {c.id: Action.EVALUATE for c in liveness.program.candidates}
+    return {c.id: liveness.growth(c, everything) for c in liveness.program.candidates}
 
 
 def _over_limit(candidate: Candidate, policy: Policy) -> tuple[str, str] | None:
@@ -254,18 +264,21 @@ def _growth_in_words(candidate: Candidate, growth: int, limit: int, alive: Itera
     return f"{text}: the result has {format_size(candidate.result_bytes)}, more than the sources that die"
 
 
-def _useless_rules(program: Program, policy: Policy, growths: Mapping[str, int]) -> list[str]:
-    """Warnings for rules that match no candidate, or none that an earlier rule has not taken."""
+def useless_rules(program: Program, policy: Policy, growths: Mapping[str, int], *, late: bool = False) -> list[str]:
+    """Warnings for rules that match no candidate, or none that an earlier rule has not taken.
+
+    With `late`, for those about DispatchCreation alone; otherwise for those that say nothing about it.
+    """
     warnings = []
     taken: set[str] = set()
     for index, rule in enumerate(policy.rules):
-        if rule.when.mentions(Phase.DISPATCH_CREATION):
-            continue  # what it is about is hoisted later
+        if rule.when.mentions(Phase.DISPATCH_CREATION) is not late:
+            continue
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
-        if not hits:
-            if not rule.when.id:  # of which dead_pins tells more
-                warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
-        elif hits <= taken:
+        maybe_early = late and rule.when.phase is not Phase.DISPATCH_CREATION
+        if not hits and not maybe_early and not _dead_ids(program, rule):  # of which dead_pins tells more
+            warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
+        elif hits and hits <= taken:
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
         taken |= hits
     return warnings
@@ -273,14 +286,17 @@ def _useless_rules(program: Program, policy: Policy, growths: Mapping[str, int])
 
 def dead_pins(program: Program, policy: Policy, *, late: bool = False) -> tuple[str, ...]:
     """Warnings for ids that no candidate has, in the rules about what is hoisted `late`, or in the others."""
-    known = {id for candidate in program.candidates for id in (candidate.id, candidate.fingerprint)}
     return tuple(
         f"{rule_in_words(policy, index)} names the id {id}, which no candidate has: the program or its weights changed"
         for index, rule in enumerate(policy.rules)
         if rule.when.mentions(Phase.DISPATCH_CREATION) is late
-        for id in rule.when.id or ()
-        if not any(fnmatchcase(each, id) for each in known)
+        for id in _dead_ids(program, rule)
     )
+
+
+def _dead_ids(program: Program, rule: Rule) -> list[str]:
+    known = {id for candidate in program.candidates for id in (candidate.id, candidate.fingerprint)}
+    return [id for id in rule.when.id or () if not any(fnmatchcase(each, id) for each in known)]
 
 
 def rule_in_words(policy: Policy, index: int) -> str:

@@ -8,8 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from constpolicy.policy.decide import Outcome, dead_pins, decide, impossible, refuse_under_strict
-from constpolicy.policy.growth import STORED
+from constpolicy.policy.decide import (
+    Outcome,
+    dead_pins,
+    decide,
+    growths_alone,
+    impossible,
+    refuse_under_strict,
+    useless_rules,
+)
+from constpolicy.policy.growth import STORED, Liveness
 from constpolicy.policy.schema import Budgets, Policy
 from constpolicy.policy.totals import BudgetExceeded, BudgetUse, format_total
 from constpolicy.records import Action, Candidate, Decision, Program
@@ -36,7 +44,8 @@ def decide_late(program: Program, policy: Policy, first: Outcome, *, strict: boo
     decisions = [_left_by_default(d) if default is not policy.default else d for d in outcome.decisions]
     budgets = _keep_budgets(program.candidates, decisions, first.budgets)
     dead = dead_pins(program, policy, late=True)
-    warnings = (*dead, *impossible(decisions, program))
+    useless = useless_rules(program, policy, growths_alone(Liveness(program)), late=True)
+    warnings = (*dead, *useless, *impossible(decisions, program))
     refuse_under_strict(policy, warnings, strict)
     return Outcome(tuple(decisions), warnings, budgets=budgets, dead_pins=dead)
 
@@ -71,7 +80,8 @@ def _keep_budgets(
 
 
 def _is_free(decision: Decision, candidate: Candidate) -> bool:
-    return not decision.pinned and candidate.allows(Action.INLINE)
+    pinned = decision.pinned and decision.wanted is Action.INITIALIZE
+    return not pinned and candidate.allows(Action.INLINE)
 
 
 def _computed_where_read(decision: Decision, candidate: Candidate, budget: BudgetUse) -> Decision:
@@ -91,11 +101,12 @@ def _impossible(budget: BudgetUse, fixed: int) -> str:
 
 def _most_worth(candidates: Sequence[Candidate], room: int) -> list[bool]:
     """Which of the candidates to compute at load so that most work is saved and the results fit into the room."""
+    from constpolicy.policy.budget_problem import ROOM
     from constpolicy.policy.milp import Problem, Row, maximize
 
     count = len(candidates)
     sizes = {column: candidate.result_bytes / 1024 for column, candidate in enumerate(candidates)}
     worth = {column: candidate.work_bytes / 1024 for column, candidate in enumerate(candidates)}
-    solution = maximize(Problem(count, count, worth, [Row(sizes, high=room / 1024)]))
+    solution = maximize(Problem(count, count, worth, [Row(sizes, high=(room + ROOM) / 1024)]))
     assert solution is not None, "nothing at all takes no room"
     return [value > 0.5 for value in solution.values]

@@ -21,8 +21,10 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 SECONDS = 0.8  # until which an exact solve goes on, unless there is nothing else
 _LEAST_SECONDS = 0.1  # for an exact solve to be begun
 _CORE = 60  # variables that the first good solution may change against the relaxation, and are whole there
+_CUTS = 30  # rounds of them
 _NODES = 200  # bound on the search for that one
 _WHOLE = 1e-6
+_NOISE = 1e-9  # of an objective, as a fraction
 _FEASIBLE = 2  # HiGHS's value for a solution that keeps the constraints
 _FREE = highspy.kHighsInf
 _LARGEST = 1e6  # coefficient of the objective: with larger ones, the dual simplex method gives up
@@ -83,6 +85,14 @@ class NotSolved(Exception):
     """Whether there is a solution at all is not known: the time bound was hit, or the solver gave up."""
 
 
+class _Broken(Exception):
+    """A solution breaks rows by less than the solver sees; `cuts` are rows that exclude it, and nothing that is one."""
+
+    def __init__(self, cuts: Sequence[Row]) -> None:
+        super().__init__()
+        self.cuts = cuts
+
+
 def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
     """The best solution; None if there is none.
 
@@ -93,10 +103,26 @@ def maximize(problem: Problem, seconds: float = SECONDS) -> Solution | None:
         return Solution(np.zeros(0), 0.0, 0.0, np.zeros(len(problem.rows))) if kept else None
     scale = max(1.0, max(map(abs, problem.objective.values()), default=0.0) / _LARGEST)
     objective = {column: value / scale for column, value in problem.objective.items()}
-    solution = _maximize(replace(problem, objective=objective), monotonic() + seconds)
+    solution = _kept(replace(problem, objective=objective), monotonic() + seconds)
     if solution is None:
         return None
     return replace(solution, objective=solution.objective * scale, prices=solution.prices * scale)
+
+
+def _kept(problem: Problem, end: float) -> Solution | None:
+    """The solution that keeps every row to the last digit, not only within the solver's tolerances.
+
+    What breaks a row is cut off, and the rest solved again.
+    """
+    cuts: list[Row] = []
+    for _ in range(_CUTS):
+        try:
+            solution = _maximize(replace(problem, rows=(*cuts, *problem.rows)), end)
+        except _Broken as broken:
+            cuts.extend(broken.cuts)
+            continue
+        return solution and replace(solution, prices=solution.prices[len(cuts) :])
+    raise NotSolved("all that was found breaks a row, by less than the solver sees")
 
 
 def _maximize(problem: Problem, end: float) -> Solution | None:
@@ -110,7 +136,7 @@ def _maximize(problem: Problem, end: float) -> Solution | None:
     if good is None:  # rounding within the core keeps no budget: nothing can be settled
         core = np.arange(problem.binary)
     else:
-        core = np.flatnonzero(costs <= relaxed.objective - good.objective + 1e-6)
+        core = np.flatnonzero(costs <= relaxed.objective - good.objective + _NOISE * max(1.0, abs(relaxed.objective)))
     try:
         left = end - monotonic()
         if good is not None and left < _LEAST_SECONDS:
@@ -176,12 +202,29 @@ def _run(
     if info.primal_solution_status != _FEASIBLE:
         return None
     solution = solver.getSolution()
+    values = np.asarray(solution.col_value)
+    if whole:
+        values = np.round(values)
+        if cuts := [cut for row in problem.rows if (cut := _cut(row, values)) is not None]:
+            raise _Broken(cuts)
     return _Run(
-        values=np.asarray(solution.col_value),
+        values=values,
         objective=float(info.objective_function_value),
         reduced_costs=np.asarray(solution.col_dual) if len(solution.col_dual) else np.zeros(problem.columns),
         prices=np.abs(np.asarray(solution.row_dual)) if len(solution.row_dual) else np.zeros(len(problem.rows)),
     )
+
+
+def _cut(row: Row, values: Floats) -> Row | None:
+    """What excludes whole values that are above the row's high bound, and all that are above it for the same reason.
+
+    Of the columns that bring the sum up where they are, one at least has to change: a cover inequality.
+    """
+    if sum(amount * values[column] for column, amount in row.terms.items()) <= row.high:
+        return None
+    up = {column: amount for column, amount in row.terms.items() if amount and (amount > 0) == (values[column] > 0.5)}
+    ones = sum(amount > 0 for amount in up.values())
+    return Row({column: 1.0 if amount > 0 else -1.0 for column, amount in up.items()}, high=ones - 1.0)
 
 
 def _solver(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Problem, *, whole: bool) -> highspy.Highs:
@@ -193,6 +236,7 @@ def _solver(model: highspy.HighsLp, lower: Floats, upper: Floats, problem: Probl
     for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0)):
         solver.setOptionValue(name, value)
     solver.setOptionValue("mip_abs_gap", 0.0)
+    solver.setOptionValue("mip_feasibility_tolerance", 1e-9)
     if not whole:  # which takes longer here than the relaxation itself
         solver.setOptionValue("presolve", "off")
     solver.passModel(model)

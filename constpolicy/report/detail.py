@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from constpolicy.policy.plain import plain
 from constpolicy.policy.units import format_size
-from constpolicy.records import Action
+from constpolicy.records import Action, Phase
 from constpolicy.report.model import CandidateReport, Report
 
 
@@ -30,7 +30,7 @@ def detail(report: Report, candidate: CandidateReport, expression: str) -> Itera
     yield f"decided by {candidate.decided_by}: {candidate.reason}"
     yield "to decide otherwise, write in a policy"
     yield "  rules:"
-    yield f'    - when: {{id: "{candidate.id}"}}'
+    yield f'    - when: {{id: "{candidate.id}"{_phase(candidate)}}}'
     yield f"      action: {_other(candidate)}"
     yield "expression"
     for line in expression.splitlines():
@@ -56,6 +56,12 @@ def _cost(candidate: CandidateReport, action: Action) -> str:
         Action.SHARE: "file: the result in place of the source; gathers from it take longer strides",
     }
     return costs[action]
+
+
+def _phase(candidate: CandidateReport) -> str:
+    """What a rule has to say besides the id: those that say no phase are about GlobalOptimization alone."""
+    written = {Phase.DISPATCH_CREATION: ", phase: dispatch-creation"}
+    return written.get(Phase(candidate.phase), "")
 
 
 def _other(candidate: CandidateReport) -> str:

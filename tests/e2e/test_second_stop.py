@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,10 @@ def test_a_late_hoist_is_explained_in_full(tmp_path: Path) -> None:
     shown = constpolicy(*arguments, "--id", late.id).stdout.decode()
     assert "util.initializer" in shown
     assert "hoisted in  dispatch-creation" in shown
+    advised = tmp_path / "advised.yaml"
+    advice = shown[shown.index("  rules:") : shown.index("expression")]
+    advised.write_text(f"schema: 1\nname: advised\n{textwrap.dedent(advice)}")
+    explained = constpolicy("explain", program, *CPU, "--policy", advised, "--json")
+    assert explained.returncode == 0, explained.stderr.decode()
+    (late,) = (c for c in Report.model_validate_json(explained.stdout).candidates if c.phase == "dispatch-creation")
+    assert (late.action, late.decided_by) == ("initialize", "rule 'number 1'")

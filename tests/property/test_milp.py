@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constpolicy.policy.budget_problem import ROOM
 from constpolicy.policy.milp import NotSolved, Problem, Row, maximize
 
 
@@ -44,6 +45,30 @@ def test_the_solution_is_the_best_of_all(problem: Problem) -> None:
     solution = maximize(problem, seconds=60.0)
     assert (None if solution is None else round(solution.objective, 6)) == _best(problem)
     assert solution is None or solution.gap == 0
+
+
+@st.composite
+def large_and_tight(draw: st.DrawFn) -> Problem:
+    """Megabytes to gigabytes in KiB, under a capacity that some of them fill to the byte or miss by one."""
+    sizes = draw(st.lists(st.integers(10**6, 2 * 10**9), min_size=1, max_size=8))
+    worth = [draw(st.integers(1, 10**9)) for _ in sizes]
+    full = sum(size for size in sizes if draw(st.booleans()))
+    room = full - draw(st.integers(0, 1))
+    terms = {column: size / 1024 for column, size in enumerate(sizes)}
+    return Problem(len(sizes), len(sizes), dict(enumerate(worth)), [Row(terms, high=(room + ROOM) / 1024)])
+
+
+@given(problem=large_and_tight())
+def test_a_capacity_is_kept_to_the_byte_and_used_to_the_byte(problem: Problem) -> None:
+    solution, best = maximize(problem, seconds=60.0), _best(problem)
+    if best is None:
+        assert solution is None
+        return
+    assert solution is not None
+    (row,) = problem.rows
+    assert sum(size * solution.values[column] for column, size in row.terms.items()) <= row.high
+    assert sum(problem.objective[column] * value for column, value in enumerate(solution.values)) == best
+    assert solution.gap == 0
 
 
 @given(problem=problems())

@@ -61,6 +61,32 @@ def test_a_pin_of_it_that_is_dead_is_a_warning() -> None:
         decide_late(Program((late("a", KIB, 1),), 0), wanted, decide(FIRST, wanted), strict=True)
 
 
+@pytest.mark.parametrize("when", [{}, {"kind": "transpose"}, {"id": "a"}, {"phase": "global-optimization"}])
+def test_a_rule_that_does_not_speak_of_the_phase_decides_nothing_here(when: dict[str, object]) -> None:
+    rules = [{"when": when, "action": "inline"}]
+    outcome = decided(policy(budgets={"load_bytes": "1MiB"}, rules=rules), late("a", KIB, 1))
+    assert [decision.action for decision in outcome.decisions] == [Action.INITIALIZE]
+
+
+def test_what_a_rule_asks_for_in_vain_is_still_moved_to_keep_a_budget() -> None:
+    rules = [{"when": {"phase": "dispatch-creation"}, "action": "evaluate"}]
+    outcome = decided(policy(budgets={"load_bytes": "100KiB"}, rules=rules), late("a", 60 * KIB, 1))
+    assert [decision.action for decision in outcome.decisions] == [Action.INLINE]
+
+
+def test_rules_about_it_that_are_useless_are_warnings() -> None:
+    rules = [
+        {"name": "all", "when": {"phase": "dispatch-creation"}, "action": "inline"},
+        {"name": "again", "when": {"phase": "dispatch-creation", "result_bytes": ">= 1"}, "action": "initialize"},
+        {"name": "none", "when": {"phase": "dispatch-creation", "result_bytes": "> 1GiB"}, "action": "initialize"},
+    ]
+    outcome = decided(policy(rules=rules), late("a", KIB, 1))
+    assert [warning.split(":")[0] for warning in outcome.warnings] == [
+        "rule 'again' decides nothing",
+        "rule 'none' matches no candidate",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "looks"),
     [
