@@ -104,6 +104,7 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     """
     from constpolicy import driver
     from constpolicy.policy.document import parse
+    from constpolicy.policy.extend import PolicyFile, extended
     from constpolicy.policy.load import load_policy, refusal_beside_model
     from constpolicy.policy.pin import pinned_policy, reference_from
     from constpolicy.policy.plain import plain
@@ -121,6 +122,7 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     if target is None:
         _print(text.removesuffix("\n"))
         return 0
+    extended(PolicyFile(value, os.path.realpath(target), target.parent))  # refuses one that would extend itself
     is_found = os.path.realpath(target) == os.path.realpath(beside)
     if is_found and (refusal := refusal_beside_model(value, target)):
         raise ConstPolicyError(f"beside the model, it would be refused: {refusal}; write it elsewhere with -o")

@@ -265,12 +265,13 @@ def _growth_in_words(candidate: Candidate, growth: int, limit: int, alive: Itera
 
 
 def useless_rules(program: Program, policy: Policy, growths: Mapping[str, int], *, late: bool = False) -> list[str]:
-    """Warnings for rules that match no candidate, or none that an earlier rule has not taken.
+    """Warnings for rules that match no candidate, or none that an earlier rule of the same file has not taken.
 
+    That a policy stands over the rules of one that it extends is what it is for.
     With `late`, for those about DispatchCreation alone; otherwise for those that say nothing about it.
     """
     warnings = []
-    taken: set[str] = set()
+    taken: dict[str | None, set[str]] = {}
     for index, rule in enumerate(policy.rules):
         if rule.when.mentions(Phase.DISPATCH_CREATION) is not late:
             continue
@@ -278,9 +279,9 @@ def useless_rules(program: Program, policy: Policy, growths: Mapping[str, int], 
         maybe_early = late and rule.when.phase is not Phase.DISPATCH_CREATION
         if not hits and not maybe_early and not _dead_ids(program, rule):  # of which dead_pins tells more
             warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
-        elif hits and hits <= taken:
+        elif hits and hits <= taken.get(rule.file, set()):
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
-        taken |= hits
+        taken.setdefault(rule.file, set()).update(hits)
     return warnings
 
 

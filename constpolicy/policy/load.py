@@ -77,9 +77,12 @@ def _loaded(written: Value, origin: str, *, trusted: bool) -> LoadedPolicy:
 
 
 def _unreachable(policy: Policy) -> tuple[str, ...]:
-    """Warnings about the rules that come after one which matches everything."""
-    last = next((index for index, rule in enumerate(policy.rules) if rule.when.matches_everything), len(policy.rules))
+    """Warnings about the rules that come after one that matches everything, or in the same file the same."""
     return tuple(
         f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches"
-        for index in range(last + 1, len(policy.rules))
+        for index, rule in enumerate(policy.rules)
+        if any(
+            earlier.when.matches_everything or (earlier.when == rule.when and earlier.file == rule.file)
+            for earlier in policy.rules[:index]
+        )
     )

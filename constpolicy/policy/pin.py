@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from constpolicy.policy.choice import builtins
@@ -18,7 +18,7 @@ LARGE_BYTES = 64 * 1024
 def pinned_policy(
     name: str, extends: str, program: Program, decisions: Sequence[Decision], *, least_bytes: int = LARGE_BYTES
 ) -> str:
-    """The YAML text: a rule for each candidate of at least `least_bytes`, largest first, with what it is as a comment.
+    """The YAML text: rules for the candidates of at least `least_bytes`, largest first, with what it is as a comment.
 
     The smaller ones are left to the policy that it extends.
     """
@@ -33,9 +33,26 @@ def pinned_policy(
         f"extends: {_quoted(extends)}",
         "rules:" if large else "rules: []",
     ]
-    for candidate, decision in large:
-        lines += _rule(candidate, decision.action, decision.reason)
+    for candidate, decision, id in _pins(large):
+        lines += _rule(candidate, decision.action, decision.reason, id)
     return "\n".join(lines) + "\n"
+
+
+def _pins(pairs: Sequence[tuple[Candidate, Decision]]) -> Iterator[tuple[Candidate, Decision, str]]:
+    """The candidates that need a rule of their own, each with the id to write.
+
+    Equal expressions are told apart by a number, and the id without one stands for all of them: one rule does for those
+    that are decided alike, and otherwise it comes last.
+    """
+    equal: dict[str, list[tuple[Candidate, Decision]]] = {}
+    for candidate, decision in pairs:
+        equal.setdefault(candidate.fingerprint, []).append((candidate, decision))
+    for fingerprint, twins in equal.items():
+        first, *others = sorted(twins, key=lambda pair: pair[0].id != fingerprint)
+        for candidate, decision in others:
+            if decision.action is not first[1].action:
+                yield candidate, decision, candidate.id
+        yield *first, fingerprint
 
 
 def avoiding_policy(name: str, extends: str, avoided: Sequence[tuple[Candidate, Action, str]]) -> str:
@@ -53,11 +70,11 @@ def avoiding_policy(name: str, extends: str, avoided: Sequence[tuple[Candidate, 
         "rules:",
     ]
     for candidate, action, reason in avoided:
-        lines += _rule(candidate, action, reason)
+        lines += _rule(candidate, action, reason, candidate.id)
     return "\n".join(lines) + "\n"
 
 
-def _rule(candidate: Candidate, action: Action, reason: str) -> list[str]:
+def _rule(candidate: Candidate, action: Action, reason: str, id: str) -> list[str]:
     sources = ", ".join(source.name for source in candidate.sources) or "nothing"
     place = f" at {candidate.location}" if candidate.location else ""
     late = f", phase: {candidate.phase}" if candidate.phase is Phase.DISPATCH_CREATION else ""
@@ -65,8 +82,8 @@ def _rule(candidate: Candidate, action: Action, reason: str) -> list[str]:
         f"  # {candidate.kind} of {_comment(sources)} to {candidate.type.text}, {format_size(candidate.result_bytes)}"
         f"{_comment(place)}",
         f"  # {_comment(reason)}",
-        f"  - name: {_quoted(f'{candidate.kind} {candidate.id}')}",
-        f"    when: {{id: {_quoted(candidate.id)}{late}}}",
+        f"  - name: {_quoted(f'{candidate.kind} {id}')}",
+        f"    when: {{id: {_quoted(id)}{late}}}",
         f"    action: {action}",
     ]
 

@@ -156,6 +156,11 @@ class Rule(_Section):
         """Where it was written, as file:line:column; None for a rule that was made in code. No part of its value."""
         return self._place
 
+    @property
+    def file(self) -> str | None:
+        """The file it is written in; None for a rule that was made in code."""
+        return None if self._place is None else self._place.rsplit(":", 2)[0]
+
     def at(self, place: str) -> Rule:
         """The same rule, written at that place."""
         rule = self.model_copy()

@@ -95,6 +95,16 @@ def test_whatever_the_files_are_called_init_writes_what_can_be_loaded_or_says_wh
     assert all(char.isprintable() or char == "\n" for char in shown.stdout.decode())
 
 
+def test_init_does_not_write_over_what_it_extends(model: Path) -> None:
+    base, own = model.parent / "base.yaml", model.parent / "own.yaml"
+    base.write_text("schema: 1\nname: base\n")
+    own.write_text("schema: 1\nname: own\nextends: base.yaml\n")
+    for extends in (base, own):
+        ended = constpolicy("policy", "init", model, "--extends", extends, "-o", base, "--force", "--", *CPU)
+        assert "in a circle" in error(ended)
+    assert base.read_text() == "schema: 1\nname: base\n"
+
+
 def test_init_writes_over_no_folder(model: Path) -> None:
     assert "is a folder" in error(constpolicy("policy", "init", model, "-o", model.parent, "--force", "--", *CPU))
 

@@ -211,3 +211,18 @@ def test_what_is_a_splat_again_is_stored_as_one(kind: Kind, splats: tuple[bool, 
     sources = [source(f"s{index}", 64 * KIB, splat=splat) for index, splat in enumerate(splats)]
     there = program(candidate("a", 64 * KIB, *sources, kind=kind))
     assert decide(there, policy()).predicted_growth_bytes == growth
+
+
+def test_a_rule_with_a_live_id_that_matches_nothing_for_another_reason_is_a_warning() -> None:
+    rules = [{"when": {"id": "a", "kind": "pad"}, "action": "fuse"}]
+    outcome = decide(program(candidate("a", KIB, source("s", KIB))), policy(rules=rules))
+    assert outcome.warnings == ("rule 'number 1' matches no candidate",)
+
+
+def test_to_stand_over_the_rules_of_another_file_is_no_warning() -> None:
+    rules = [{"when": {"id": "a"}, "action": "fuse"}, {"when": {"kind": "transpose"}, "action": "inline"}]
+    wanted = policy(rules=rules)
+    placed = [rule.at(f"{name}.yaml:1:1") for rule, name in zip(wanted.rules, ("own", "base"), strict=True)]
+    asked = program(candidate("a", KIB, source("s", KIB)))
+    assert decide(asked, wanted.model_copy(update={"rules": placed})).warnings == ()
+    assert len(decide(asked, wanted).warnings) == 1

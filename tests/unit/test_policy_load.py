@@ -231,11 +231,22 @@ def test_rules_behind_one_that_matches_everything_are_told_with_their_places(tmp
         tmp_path,
         "own.yaml",
         f"schema: 1\nname: own\nextends: base.yaml\nrules:\n  - {{when: {when}, action: inline}}\n"
-        "  - {name: late, when: {kind: pad}, action: fuse}\n",
+        "  - {name: late, when: {kind: cast}, action: fuse}\n",
     )
     told = "decides nothing: earlier rules match all that it matches"
     expected = (f"{own}:6:5: rule 'late' {told}", f"{base}:3:9: rule 'number 3' {told}")
     assert load_policy(str(own)).warnings == (expected if when in EMPTY else ())
+
+
+def test_a_rule_that_says_the_same_as_an_earlier_one_of_its_file_is_told_and_one_of_its_base_is_not(
+    tmp_path: Path,
+) -> None:
+    rule = "rules: [{when: {kind: cast, rank: 2}, action: fuse}"
+    write(tmp_path, "base.yaml", f"schema: 1\nname: base\n{rule}]\n")
+    again = ", {name: again, when: {rank: 2, kind: [cast]}, action: inline}]"
+    own = write(tmp_path, "own.yaml", f"schema: 1\nname: own\nextends: base.yaml\n{rule}{again}\n")
+    (warning,) = load_policy(str(own)).warnings
+    assert "rule 'again' decides nothing" in warning
 
 
 def test_the_search_goes_from_the_named_policy_to_the_environment_the_model_and_the_default(tmp_path: Path) -> None:
