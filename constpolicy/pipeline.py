@@ -124,7 +124,10 @@ def _ended(flags: Sequence[str], command: CommandLine, output: str, link: Link, 
     from constpolicy.compiler.held_stderr import HeldStderr
     from constpolicy.compiler.session import CompileFailed, Session
 
-    session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
+    try:
+        session = Session(flags, verify_ir=command.verify_ir, on_phase=link.phase)
+    except CompileFailed:
+        return Finished(1)
     session.dump_phases_to = command.dump_phases_to
     with HeldStderr() as held:
         try:

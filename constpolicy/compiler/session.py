@@ -50,7 +50,10 @@ class Session:
     """
 
     def __init__(self, flags: Sequence[str], *, verify_ir: bool = True, on_phase: Callable[[str], None]) -> None:
-        """Sets the process-wide flags up (so: once per process). `on_phase` is told what runs next."""
+        """Sets the process-wide flags up (so: once per process). `on_phase` is told what runs next.
+
+        Raises CompileFailed if they ask for a plugin that there is not.
+        """
         on_phase("flags")
         with HeldStderr() as held:  # a wrong flag ends the process here, and iree-compile's own words are better
             held.begin()
@@ -62,7 +65,10 @@ class Session:
         self._open: list[api.Invocation] = []
         self.dump_phases_to: str | None = None
         self.on_step: Callable[[Step], None] | None = None  # is told what const-eval evaluates, one after the other
-        self.context: ir.Context = self._session.context
+        try:
+            self.context: ir.Context = self._session.context
+        except RuntimeError:  # of the bindings, after the library has said why on stderr
+            raise CompileFailed("the flags") from None
 
     def flags(self) -> dict[str, str]:
         """The effective values of the session flags, by name without dashes."""

@@ -69,6 +69,12 @@ def test_a_compile_that_dies_of_a_bad_cpu_says_so_in_the_same_words() -> None:
     assert_alike(TABLE, "-o", "out", *arguments, "--iree-llvmcpu-target-cpu=nonesuch")
 
 
+def test_a_plugin_that_there_is_not_is_refused_in_the_same_words() -> None:
+    observed = assert_alike(TABLE, "-o", "out", *TARGET, "--iree-plugin=nonesuch")
+    assert observed.exit_code == 1
+    assert "nonesuch" in observed.stderr
+
+
 def test_a_crash_of_the_compiler_is_one_message_and_the_shells_exit_code() -> None:
     observed = assert_alike(TABLE, "-o", "out", *TARGET, "--iree-llvmcpu-target-triple=bad")
     assert observed.exit_code == 139
