@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import importlib
 import os
@@ -61,6 +63,11 @@ def run(entry: click.Command) -> None:
     except click.ClickException as error:
         error.show()
         exit_code = error.exit_code
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        click.echo(f"constpolicy: error: cannot write to stdout: {error.strerror}", err=True)
+        exit_code = ConstPolicyError.exit_code
     except Interrupted as interrupted:
         _end_by(interrupted.number)
     except (KeyboardInterrupt, click.Abort):
@@ -72,9 +79,14 @@ def _end(code: int) -> NoReturn:
     """Ends at once: taking the interpreter down, module by module, takes longer than all of a small command."""
     try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        code = code or 1  # as click ends where nobody reads; there is nobody to tell
+    except OSError as error:
+        if code == 0:  # an error of another kind has been told
+            click.echo(f"constpolicy: error: cannot write to stdout: {error.strerror}", err=True)
+            code = ConstPolicyError.exit_code
+    with contextlib.suppress(OSError):
         sys.stderr.flush()
-    except OSError:
-        sys.exit(code)  # which says so
     os._exit(code)
 
 

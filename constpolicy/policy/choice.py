@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+BUILTIN = "built-in policy"  # begins the place of what stands in one
 _VARIABLE = "CONSTPOLICY_POLICY"
 _DEFAULT = "balanced"
 

@@ -277,7 +277,9 @@ def useless_rules(program: Program, policy: Policy, growths: Mapping[str, int], 
             continue
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
         maybe_early = late and rule.when.phase is not Phase.DISPATCH_CREATION
-        if not hits and not maybe_early and not _dead_ids(program, rule):  # of which dead_pins tells more
+        if (
+            not hits and not rule.is_builtin and not maybe_early and not _dead_ids(program, rule)
+        ):  # of which dead_pins tells more
             warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
         elif hits and hits <= taken.get(rule.file, set()):
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")

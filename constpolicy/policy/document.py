@@ -26,6 +26,10 @@ _MOST_DIGITS = 64
 _MOST_INTEGER = 2**63
 _YAML = "tag:yaml.org,2002:"
 _TYPES = tuple(_YAML + name for name in ("null", "bool", "int", "float"))  # what a scalar without quotes may be
+_NUMBERS = {f"{_YAML}int", f"{_YAML}float"}
+_DECIMAL = re.compile(
+    r"[-+]?(0|[1-9][0-9]*|[0-9]*\.[0-9]+|[0-9]+\.)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
+)
 # What moves the cursor, reorders the text around it or cannot be encoded. Line breaks and tabs are text.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _NEEDS_QUOTES = re.compile(r"(?:^|[:,\[{-])\s*[>*!@%`|]")  # a value that begins with what is more than text in YAML
@@ -207,6 +211,11 @@ class _Builder:
             raise PolicyError(f"{place}: there is no value here: write one")
         if len(node.value) > _MOST_DIGITS:
             raise PolicyError(f"{place}: '{node.value[:40]}...' is out of range")
+        if node.tag in _NUMBERS and not _DECIMAL.fullmatch(node.value):
+            shown = plain(node.value)
+            raise PolicyError(
+                f"{place}: '{shown}' is no decimal number: write it in decimal, or quote it if it is text"
+            )
         try:
             value: int | float | bool = self.scalars.construct_object(node)
         except (ValueError, OverflowError):

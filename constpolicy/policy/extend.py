@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 
-from constpolicy.policy.choice import builtins
+from constpolicy.policy.choice import BUILTIN, builtins
 from constpolicy.policy.document import PolicyError, Value, parse, read
 from constpolicy.policy.plain import plain
 from constpolicy.policy.validate import nearest, validated
@@ -28,7 +28,7 @@ class PolicyFile:
 def find(reference: str, folder: Path = Path()) -> PolicyFile:
     """The file of a built-in name, or that of a path from the folder. Raises PolicyError."""
     if (file := builtins().get(reference)) is not None:
-        return PolicyFile(parse(f"built-in policy '{reference}'", file.read_text(encoding="utf-8")), str(file))
+        return PolicyFile(parse(f"{BUILTIN} '{reference}'", file.read_text(encoding="utf-8")), str(file))
     path = folder / reference
     if path.suffix in (".yaml", ".yml") or os.path.isfile(path):
         return PolicyFile(read(path), os.path.realpath(path), path.parent)

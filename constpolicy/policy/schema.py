@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from constpolicy.policy import units
+from constpolicy.policy.choice import BUILTIN
 from constpolicy.policy.flags import checked
 from constpolicy.policy.json_schema import OrOne, OrText, text_schema
 from constpolicy.policy.units import Amount, Comparison
@@ -160,6 +161,11 @@ class Rule(_Section):
     def file(self) -> str | None:
         """The file it is written in; None for a rule that was made in code."""
         return None if self._place is None else self._place.rsplit(":", 2)[0]
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether it stands in a built-in policy, which is for all models: not each has something that it matches."""
+        return (self.file or "").startswith(BUILTIN)
 
     def at(self, place: str) -> Rule:
         """The same rule, written at that place."""

@@ -1,4 +1,4 @@
-"""Sizes, shares and comparisons as policies write them: `64 KiB`, `1%`, `">= 1MiB"`. Nothing is rounded.
+"""Sizes, shares and comparisons as policies write them: `64 KiB`, `1%`, `">= 1MiB"`. Sizes are cut to whole bytes.
 
 The patterns are those of the JSON schema, too: they use only what all dialects of regular expressions share.
 """

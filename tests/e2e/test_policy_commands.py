@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -125,11 +126,24 @@ def test_flags_that_compile_nothing_or_more_are_told(model: Path, flags: list[st
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
-@pytest.mark.parametrize("words", [["list"], ["show", "balanced"], ["check", "balanced"], ["schema"]])
-def test_a_full_stdout_is_one_clear_error(words: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["policy", "list"],
+        ["policy", "show", "balanced"],
+        ["policy", "check", "balanced"],
+        ["policy", "schema"],
+        ["report", "schema"],
+        ["--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_full_stdout_is_one_clear_error(words: list[str], unbuffered: str) -> None:
+    environ = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "constpolicy", "policy", *words], stdout=full, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-m", "constpolicy", *words], stdout=full, stderr=subprocess.PIPE, env=environ, timeout=60
         )
     assert ended.returncode == 2
     assert ended.stderr.decode() == "constpolicy: error: cannot write to stdout: No space left on device\n"

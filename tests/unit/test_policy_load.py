@@ -220,6 +220,13 @@ def test_a_long_chain_of_files_is_no_circle(tmp_path: Path, files: int, error: s
             load_policy(str(tmp_path / "0.yaml"))
 
 
+@pytest.mark.parametrize("number", ["0100", "1:30", "0x10", "0b11", "1_000", "1:30.5", "-010"])
+def test_numbers_that_yaml_does_not_read_as_decimal_are_refused(tmp_path: Path, number: str) -> None:
+    path = write(tmp_path, "p.yaml", f"schema: 1\nname: p\nlimits:\n  max_growth_bytes: {number}\n")
+    with pytest.raises(PolicyError, match=rf"p\.yaml:4:\d+: '{number}' is no decimal number"):
+        load_policy(str(path))
+
+
 EMPTY = ["{}", "{all: [{}]}", "{any: [{kind: pad}, {}]}", "{any: [{all: [{}]}], all: [{}, {}]}"]
 SAYING = ["{kind: pad}", "{not: {}}", "{any: [{kind: pad}]}", "{all: [{}, {shared: true}]}", "{any: [{}], rank: 2}"]
 
