@@ -64,15 +64,19 @@ def run(entry: click.Command) -> None:
         error.show()
         exit_code = error.exit_code
     except OSError as error:
-        if error.errno != errno.ENOSPC or error.filename is not None:
+        if error.errno != errno.ENOSPC:
             raise
-        click.echo(f"constpolicy: error: cannot write to stdout: {error.strerror}", err=True)
-        exit_code = ConstPolicyError.exit_code
+        exit_code = _tell_full(error)
     except Interrupted as interrupted:
         _end_by(interrupted.number)
     except (KeyboardInterrupt, click.Abort):
         _end_by(signal.SIGINT)
     _end(exit_code if isinstance(exit_code, int) else 0)
+
+
+def _tell_full(error: OSError) -> int:
+    click.echo(f"constpolicy: error: cannot write {error.filename or 'what was asked for'}: {error.strerror}", err=True)
+    return ConstPolicyError.exit_code
 
 
 def _end(code: int) -> NoReturn:
@@ -82,9 +86,7 @@ def _end(code: int) -> NoReturn:
     except BrokenPipeError:
         code = code or 1  # as click ends where nobody reads; there is nobody to tell
     except OSError as error:
-        if code == 0:  # an error of another kind has been told
-            click.echo(f"constpolicy: error: cannot write to stdout: {error.strerror}", err=True)
-            code = ConstPolicyError.exit_code
+        code = code or _tell_full(error)  # one error is told
     with contextlib.suppress(OSError):
         sys.stderr.flush()
     os._exit(code)

@@ -36,7 +36,7 @@ def list_policies() -> None:
         text = click.wrap_text(
             load_policy(name).policy.description, 88, initial_indent=f"{name:<12}", subsequent_indent=" " * 12
         )
-        _print(text)
+        click.echo(text)
 
 
 @command.command("show")
@@ -48,7 +48,7 @@ def show(reference: str, resolved: bool) -> None:
     from constpolicy.policy.written import as_yaml
 
     loaded = load_policy(reference)
-    _print(f"# {loaded.origin}\n{as_yaml(loaded.policy, loaded.written if resolved else None)}")
+    click.echo(f"# {loaded.origin}\n{as_yaml(loaded.policy, loaded.written if resolved else None)}")
 
 
 @command.command("check")
@@ -78,7 +78,7 @@ def check(reference: str, model: str | None, strict: bool, flags: tuple[str, ...
     warnings = list(dict.fromkeys(warnings))
     for warning in warnings:
         click.echo(f"warning: {plain(warning)}", err=True)
-    _print(f"{plain(loaded.policy.name)}: {len(loaded.policy.rules)} rules, {len(warnings)} warnings")
+    click.echo(f"{plain(loaded.policy.name)}: {len(loaded.policy.rules)} rules, {len(warnings)} warnings")
     return 2 if strict and warnings else 0
 
 
@@ -88,7 +88,7 @@ def schema() -> None:
     from constpolicy.policy.json_schema import json_schema
     from constpolicy.policy.schema import Policy
 
-    _print(json.dumps(json_schema(Policy), indent=2))
+    click.echo(json.dumps(json_schema(Policy), indent=2))
 
 
 @command.command("init")
@@ -120,14 +120,14 @@ def init(model: str, flags: tuple[str, ...], extends: str, output: str | None, f
     text = pinned_policy(Path(model).stem, base, compiled.program, compiled.outcome.decisions)
     value = parse(plain(str(target or "-")), text)  # not all that a file may be called can be written in a policy
     if target is None:
-        _print(text.removesuffix("\n"))
+        click.echo(text.removesuffix("\n"))
         return 0
     extended(PolicyFile(value, os.path.realpath(target), target.parent))  # refuses one that would extend itself
     is_found = os.path.realpath(target) == os.path.realpath(beside)
     if is_found and (refusal := refusal_beside_model(value, target)):
         raise ConstPolicyError(f"beside the model, it would be refused: {refusal}; write it elsewhere with -o")
     _write(target, text)
-    _print(f"wrote {plain(str(target))}")
+    click.echo(f"wrote {plain(str(target))}")
     return 0
 
 
@@ -157,13 +157,3 @@ def _write(target: Path, text: str) -> None:
             file.commit()
     except OSError as error:
         raise ConstPolicyError(f"cannot write {target}: {error.strerror}") from None
-
-
-def _print(text: str) -> None:
-    """Prints to stdout. Raises ConstPolicyError if that is full."""
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise ConstPolicyError(f"cannot write to stdout: {error.strerror}") from None

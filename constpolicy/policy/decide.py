@@ -276,12 +276,11 @@ def useless_rules(program: Program, policy: Policy, growths: Mapping[str, int], 
         if rule.when.mentions(Phase.DISPATCH_CREATION) is not late:
             continue
         hits = {c.id for c in program.candidates if matches(rule.when, c, growths[c.id])}
-        maybe_early = late and rule.when.phase is not Phase.DISPATCH_CREATION
-        if (
-            not hits and not rule.is_builtin and not maybe_early and not _dead_ids(program, rule)
-        ):  # of which dead_pins tells more
-            warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
-        elif hits and hits <= taken.get(rule.file, set()):
+        if not hits:
+            maybe_early = late and rule.when.phase is not Phase.DISPATCH_CREATION
+            if not (rule.is_builtin or maybe_early or _dead_ids(program, rule)):  # dead_pins tells more of those
+                warnings.append(f"{rule_in_words(policy, index)} matches no candidate")
+        elif hits <= taken.get(rule.file, set()):
             warnings.append(f"{rule_in_words(policy, index)} decides nothing: earlier rules match all that it matches")
         taken.setdefault(rule.file, set()).update(hits)
     return warnings

@@ -44,10 +44,10 @@ def _pins(pairs: Sequence[tuple[Candidate, Decision]]) -> Iterator[tuple[Candida
     Equal expressions are told apart by a number, and the id without one stands for all of them: one rule does for those
     that are decided alike, and otherwise it comes last.
     """
-    equal: dict[str, list[tuple[Candidate, Decision]]] = {}
+    equal: dict[tuple[str, Phase], list[tuple[Candidate, Decision]]] = {}
     for candidate, decision in pairs:
-        equal.setdefault(candidate.fingerprint, []).append((candidate, decision))
-    for fingerprint, twins in equal.items():
+        equal.setdefault((candidate.fingerprint, candidate.phase), []).append((candidate, decision))
+    for (fingerprint, _), twins in equal.items():
         first, *others = sorted(twins, key=lambda pair: pair[0].id != fingerprint)
         for candidate, decision in others:
             if decision.action is not first[1].action:

@@ -60,8 +60,7 @@ def _cost(candidate: CandidateReport, action: Action) -> str:
 
 def _phase(candidate: CandidateReport) -> str:
     """What a rule has to say besides the id: those that say no phase are about GlobalOptimization alone."""
-    written = {Phase.DISPATCH_CREATION: ", phase: dispatch-creation"}
-    return written.get(Phase(candidate.phase), "")
+    return f", phase: {candidate.phase}" if candidate.phase == str(Phase.DISPATCH_CREATION) else ""
 
 
 def _other(candidate: CandidateReport) -> str:

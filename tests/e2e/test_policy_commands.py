@@ -146,7 +146,7 @@ def test_a_full_stdout_is_one_clear_error(words: list[str], unbuffered: str) -> 
             [sys.executable, "-m", "constpolicy", *words], stdout=full, stderr=subprocess.PIPE, env=environ, timeout=60
         )
     assert ended.returncode == 2
-    assert ended.stderr.decode() == "constpolicy: error: cannot write to stdout: No space left on device\n"
+    assert ended.stderr.decode() == "constpolicy: error: cannot write what was asked for: No space left on device\n"
 
 
 def test_check_tells_what_discovery_would_refuse_and_which_rules_are_never_reached(tmp_path: Path) -> None:
